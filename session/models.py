@@ -1,0 +1,226 @@
+"""The records of a conversation: frozen, without behaviour beyond what their own fields say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+
+
+class Role(StrEnum):
+    """Who a row speaks for. A `NOTICE` is for the person only and never reaches a model."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL = "tool"
+    NOTICE = "notice"
+
+
+class Finish(StrEnum):
+    """How an answer ended. The last three are our own words for an answer that did not end by itself."""
+
+    STOP = "stop"
+    TOOL_CALLS = "tool_calls"
+    LENGTH = "length"
+    CONTENT_FILTER = "content_filter"
+    CUT = "cut"  # the stream broke off before the model was done
+    ERROR = "error"  # the server reported an error after the answer had begun
+    INTERRUPTED = "interrupted"  # the person, or the end of the process, stopped it
+
+
+class CallOutcome(StrEnum):
+    """What became of a tool call."""
+
+    OK = "ok"
+    ERROR = "error"
+    NOT_RUN = "not_run"
+    INTERRUPTED = "interrupted"
+
+
+class Approval(StrEnum):
+    """What was decided about a tool call. Only `DENIED` is ever the person's own no."""
+
+    NOT_ASKED = "not_asked"
+    ALLOWED_ONCE = "allowed_once"
+    ALLOWED_SESSION = "allowed_session"
+    ALLOWED_ALWAYS = "allowed_always"
+    DENIED = "denied"
+    TIMED_OUT = "timed_out"
+    CANCELLED = "cancelled"
+
+    @property
+    def may_run(self) -> bool:
+        return self in (
+            Approval.NOT_ASKED,
+            Approval.ALLOWED_ONCE,
+            Approval.ALLOWED_SESSION,
+            Approval.ALLOWED_ALWAYS,
+        )
+
+
+class ExitReason(StrEnum):
+    """How a turn ended."""
+
+    COMPLETED = "completed"
+    CUT = "cut"
+    REFUSED = "refused"
+    LENGTH = "length"
+    INTERRUPTED = "interrupted"
+    BUDGET = "budget"
+    ERROR = "error"
+
+
+class EndReason(StrEnum):
+    """Why a session was closed for good. Automatic clean-up never ends a session."""
+
+    NEW = "new"
+    ARCHIVED = "archived"
+    DELETED = "deleted"
+
+
+class TitleSource(IntEnum):
+    """Where a title comes from; a later one replaces only an equal or lower one."""
+
+    DERIVED = 0
+    MODEL = 1
+    PERSON = 2
+
+
+class Level(StrEnum):
+    """How much a notice matters."""
+
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+class ApiMode(StrEnum):
+    """Which protocol a route speaks."""
+
+    CHAT = "chat_completions"
+    RESPONSES = "responses"
+    DEMO = "demo"  # the built-in demo: no server, no network
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Which model answers, and where: one value, changed only as a whole. Holds no credential.
+
+    `key_ref` names the secret (an environment or .env name, "" for none); `window` is in tokens, None when unknown.
+    """
+
+    provider: str
+    model: str
+    base_url: str
+    api_mode: ApiMode
+    key_ref: str = ""
+    window: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one or more requests, as the provider counted them. `input` excludes what came from or went to a cache."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    reasoning: int = 0
+
+    @property
+    def prompt(self) -> int:
+        return self.input + self.cache_read + self.cache_write
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.input + other.input,
+            self.output + other.output,
+            self.cache_read + other.cache_read,
+            self.cache_write + other.cache_write,
+            self.reasoning + other.reasoning,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call as the model wrote it. `arguments` is the raw text, JSON or not; `id` is unique in its session."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallResult:
+    """What a tool row says of the call it answers. `cause` tells why an approval was cancelled or a call not run."""
+
+    call_id: str
+    tool: str
+    outcome: CallOutcome
+    approval: Approval
+    exit_code: int | None = None
+    cause: str = ""
+    duration_s: float = 0.0  # running time, without the time a person was asked
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One row of a transcript. Fields that do not belong to its role are empty. `id` is 0 until it is stored."""
+
+    session_id: str
+    role: Role
+    content: str
+    created_at: float  # seconds since the epoch
+    id: int = 0
+    reasoning: str = ""
+    refusal: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    finish: Finish | None = None
+    usage: Usage | None = None
+    result: CallResult | None = None
+    level: Level = Level.INFO
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One conversation. `workspace` is the git root of `cwd` at creation, else `cwd`: fixed for its life."""
+
+    id: str
+    source: str  # tui, chat
+    title: str
+    title_source: TitleSource
+    cwd: str
+    workspace: str
+    created_at: float
+    last_activity_at: float
+    route: Route | None = None
+    personality: str = ""
+    ended_at: float | None = None
+    end_reason: EndReason | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalRequest:
+    """A question to the person about one tool call: state in the store, whoever shows it.
+
+    `shown` is the exact text that would act (the command, or path and content), unescaped; `why` says why it is asked.
+    """
+
+    id: str
+    session_id: str
+    call_id: str
+    tool: str
+    shown: str
+    why: str
+    opened_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """What an unfinished answer has said so far."""
+
+    content: str = ""
+    reasoning: str = ""
+    refusal: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.content or self.reasoning or self.refusal)

@@ -1,0 +1,1 @@
+"""The agent runtime: a prompt in, events out. Knows `session`, never the screen."""

@@ -1,0 +1,1 @@
+"""What may run, who was asked, and what was answered."""

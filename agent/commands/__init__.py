@@ -1,0 +1,1 @@
+"""The commands a person can type, as one table."""

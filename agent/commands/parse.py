@@ -1,0 +1,48 @@
+"""Telling a command from text that merely begins with a slash."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from agent.commands.builtin import COMMANDS
+from agent.commands.table import Command
+
+_SHAPE = re.compile(r"/([A-Za-z][\w-]*)(?:\s+(.*))?\s*", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A command with its argument text."""
+
+    command: Command
+    argument: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mistyped:
+    """Looks like a command and is none. It is neither run nor sent: `suggestion` is the nearest name (F10)."""
+
+    name: str
+    suggestion: str
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A message for the model."""
+
+    text: str
+
+
+def read_line(text: str) -> Call | Mistyped | Text:
+    """What a person's line is. A line that begins with a path is text (F09); a leading space makes any line text (F11)."""
+    match = _SHAPE.fullmatch(text)
+    if match is None:
+        return Text(text)
+    name, argument = match[1].lower(), (match[2] or "").strip()
+    names = {alias: command for command in COMMANDS for alias in (command.name, *command.aliases)}
+    if name in names:
+        return Call(names[name], argument)
+    near = get_close_matches(name, names, n=1, cutoff=0.7)
+    return Mistyped(name, near[0]) if near else Text(text)

@@ -1,0 +1,1 @@
+"""What a person writes in files: settings, secrets, the home they live in."""

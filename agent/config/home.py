@@ -1,0 +1,157 @@
+"""The home folder: where a person's settings, keys and conversations live."""
+
+from __future__ import annotations
+
+import os
+import pwd
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from session.errors import UserError
+
+DEFAULT_NAME = ".hermes-tui"
+
+# What hermes-agent, our neighbour, makes in its home beside files whose names we share (seen with 0.19.0).
+NEIGHBOUR_NAMES = (
+    "SOUL.md",
+    "auth.json",
+    "auth.lock",
+    "audio_cache",
+    "cron",
+    "hooks",
+    "image_cache",
+    "memories",
+    "pairing",
+    "sandboxes",
+    "sessions",
+    "skills",
+)
+
+
+class HomeUnusable(UserError):
+    """The home folder can't be used: it is no folder, or may not be read or written."""
+
+    sentence = "The home folder {path} can't be used ({why}). Correct that, or set HERMES_HOME to another folder."
+
+
+class HomeUnknown(UserError):
+    """Neither HERMES_HOME nor a personal folder is known."""
+
+    sentence = "No home folder is known: neither HERMES_HOME nor HOME is set. Set HERMES_HOME to a folder for hermes."
+
+
+class NeighboursHome(UserError):
+    """The folder belongs to hermes-agent."""
+
+    sentence = (
+        "{path} holds the files of hermes-agent ({found}). Nothing was changed. "
+        "Set HERMES_HOME to another folder, or unset it to use ~/.hermes-tui."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The folder and where things are in it. `shown` is how a person writes the folder."""
+
+    root: Path
+    shown: str
+
+    @property
+    def config(self) -> Path:
+        return self.root / "config.yaml"
+
+    @property
+    def env(self) -> Path:
+        return self.root / ".env"
+
+    @property
+    def db(self) -> Path:
+        return self.root / "state.db"
+
+    @property
+    def logs(self) -> Path:
+        return self.root / "logs"
+
+    @property
+    def locks(self) -> Path:
+        return self.root / "locks"
+
+    @property
+    def outputs(self) -> Path:
+        return self.root / "outputs"
+
+    def create(self) -> None:
+        """Make the folder, for its owner only, where it is missing. Raises HomeUnusable."""
+        try:
+            self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise HomeUnusable(path=self.shown, why=_reason(error)) from error
+
+    def create_folders(self) -> None:
+        """Make the folders inside it. Raises HomeUnusable."""
+        try:
+            for folder in (self.logs, self.locks, self.outputs):
+                folder.mkdir(mode=0o700, exist_ok=True)
+        except OSError as error:
+            raise HomeUnusable(path=self.shown, why=_reason(error)) from error
+
+
+def find_home(environ: Mapping[str, str]) -> Home:
+    """HERMES_HOME, else ~/.hermes-tui. Looks only. Raises HomeUnknown, HomeUnusable, NeighboursHome."""
+    named = environ.get("HERMES_HOME", "").strip()
+    person = _personal_folder(environ)
+    root = _named_folder(named, person) if named else _default_folder(person)
+    home = Home(root, _shown(root, person))
+    _check(home)
+    return home
+
+
+def _named_folder(named: str, person: Path | None) -> Path:
+    if named == "~" or named.startswith("~/"):
+        if person is None:
+            raise HomeUnknown
+        return person / named[2:]
+    return Path(named).absolute()
+
+
+def _default_folder(person: Path | None) -> Path:
+    if person is None:
+        raise HomeUnknown
+    return person / DEFAULT_NAME
+
+
+def _personal_folder(environ: Mapping[str, str]) -> Path | None:
+    """HOME, else what the user database says: a service or a container may run without HOME."""
+    home = environ.get("HOME", "")
+    if not home:
+        try:
+            home = pwd.getpwuid(os.getuid()).pw_dir
+        except KeyError:
+            return None
+    return Path(home) if Path(home).is_absolute() else None
+
+
+def _shown(root: Path, person: Path | None) -> str:
+    if person is not None and root.is_relative_to(person):
+        return f"~/{root.relative_to(person)}"
+    return str(root)
+
+
+def _check(home: Home) -> None:
+    try:
+        names = {entry.name for entry in os.scandir(home.root)}
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError) as error:
+        raise HomeUnusable(path=home.shown, why=_reason(error)) from error
+    if not os.access(home.root, os.R_OK | os.W_OK | os.X_OK):
+        raise HomeUnusable(path=home.shown, why="you may not write in it")
+    # Where there is a database, the store knows better whose it is, and refuses another program's untouched.
+    found = [name for name in NEIGHBOUR_NAMES if name in names]
+    if home.db.name not in names and len(found) >= 2:
+        raise NeighboursHome(path=home.shown, found=", ".join(found[:3]))
+
+
+def _reason(error: OSError | ValueError) -> str:
+    return (error.strerror or type(error).__name__).lower() if isinstance(error, OSError) else "its name is not usable"

@@ -1,0 +1,1 @@
+"""Those who speak to a model: one protocol, one module a wire format."""

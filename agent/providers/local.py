@@ -1,0 +1,141 @@
+"""Which models a server says it has: those on this machine, and whether a hosted one still knows our default."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agent.providers.registry import KNOWN, LOCAL, KnownModel, KnownProvider
+from agent.providers.wire_json import Object, as_count, as_list, as_object, as_text, parsed
+from session.models import ApiMode, Route
+
+if TYPE_CHECKING:
+    import httpx
+
+LIST_LIMIT_BYTES = 4_000_000
+MAX_LISTED = 5_000
+
+# Where servers state the window they serve. llama.cpp's n_ctx_train is what a model was trained with, not what is served.
+WINDOW_FIELDS = ("max_model_len", "context_length", "context_window")
+
+
+@dataclass(frozen=True, slots=True)
+class LocalServer:
+    """A server that answered on this machine, with the models it lists in its own order."""
+
+    name: str
+    label: str
+    base_url: str
+    models: tuple[KnownModel, ...]
+
+    @property
+    def first_model(self) -> KnownModel | None:
+        """The first model that can chat; embedding models are listed beside the others."""
+        return next((model for model in self.models if "embed" not in model.id.lower()), None)
+
+
+class NoModelList(Exception):
+    """The server did not answer with a list of models."""
+
+
+async def probe_local(timeout_s: float = 0.3, servers: Sequence[KnownProvider] = LOCAL) -> list[LocalServer]:
+    """Ask the local servers together; those that answer in time, in the order of `servers`."""
+    await _load_httpx()
+    found = await asyncio.gather(*(_probe(server, timeout_s) for server in servers))
+    return [server for server in found if server is not None]
+
+
+async def check_model(route: Route, key: str | None, timeout_s: float = 5.0) -> str | None:
+    """A sentence when the server lists models and this one is not among them. None when it is, or nobody can tell."""
+    if route.api_mode is ApiMode.DEMO:
+        return None
+    await _load_httpx()
+    try:
+        models = await _list_models(route.base_url, key, timeout_s)
+    except NoModelList:
+        return None
+    listed = [model.id for model in models]
+    if not listed or route.model in listed:
+        return None
+    return f"{route.provider} does not list the model {route.model}. {_instead(route, listed)}"
+
+
+def _instead(route: Route, listed: Sequence[str]) -> str:
+    known = KNOWN.get(route.provider)
+    ours = [model.id for model in known.models if model.id in listed] if known else []
+    names = ", ".join((ours or list(listed))[:3])
+    return f"Choose one it has with /model {route.provider}:NAME, for example: {names}."
+
+
+async def _probe(server: KnownProvider, timeout_s: float) -> LocalServer | None:
+    try:
+        models = await _list_models(server.base_url, None, timeout_s)
+    except NoModelList:
+        return None
+    return LocalServer(server.name, server.label, server.base_url, models) if models else None
+
+
+async def _list_models(base_url: str, key: str | None, timeout_s: float) -> tuple[KnownModel, ...]:
+    """GET {base_url}/models, within `timeout_s` as a whole. Raises NoModelList."""
+    import httpx
+
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    try:
+        async with asyncio.timeout(timeout_s), await _client(base_url) as client:
+            body = await _body(client, f"{base_url}/models", headers)
+    except (TimeoutError, httpx.HTTPError, httpx.InvalidURL, UnicodeError, ValueError) as error:
+        raise NoModelList(base_url) from error
+    return await asyncio.to_thread(_models, body)
+
+
+async def _client(base_url: str) -> httpx.AsyncClient:
+    """A client that obeys no proxy variable and follows no redirect: a key goes to its own server or nowhere."""
+    import httpx
+
+    if base_url.startswith("http:"):
+        # No TLS will be spoken, so the certificates are not loaded.
+        return httpx.AsyncClient(trust_env=False, verify=False)
+    return await asyncio.to_thread(lambda: httpx.AsyncClient(trust_env=False))
+
+
+async def _body(client: httpx.AsyncClient, url: str, headers: dict[str, str]) -> bytes:
+    async with client.stream("GET", url, headers=headers, timeout=None) as answer:
+        if answer.status_code != 200:
+            raise NoModelList(url)
+        body = bytearray()
+        async for chunk in answer.aiter_bytes():
+            body += chunk
+            if len(body) > LIST_LIMIT_BYTES:
+                raise NoModelList(url)
+    return bytes(body)
+
+
+def _models(body: bytes) -> tuple[KnownModel, ...]:
+    try:
+        listed = as_list(as_object(parsed(body)).get("data"))
+    except ValueError as error:
+        raise NoModelList("not JSON") from error
+    return tuple(_known(listed[:MAX_LISTED]))
+
+
+def _known(listed: Iterable[object]) -> Iterable[KnownModel]:
+    for item in listed:
+        fields = as_object(item)
+        name = as_text(fields.get("id"))
+        # An id ends up in a status bar and in a request: other programs also listen on these ports.
+        if 0 < len(name) <= 200 and name.isprintable():
+            # Gemini lists "models/NAME" and takes NAME.
+            yield KnownModel(name.removeprefix("models/"), _window(fields))
+
+
+def _window(fields: Object) -> int | None:
+    sizes = (as_count(fields.get(name)) for name in WINDOW_FIELDS)
+    return next((size for size in sizes if size), None)
+
+
+async def _load_httpx() -> None:
+    """Its first import takes a tenth of a second, which the loop does not wait for."""
+    await asyncio.to_thread(importlib.import_module, "httpx")

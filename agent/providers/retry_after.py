@@ -1,0 +1,44 @@
+"""How long a server asks us to wait before the next request."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
+from math import isfinite
+
+LONGEST_WAIT_S = 300.0  # a longer wish is told to the person instead of slept through
+
+
+def retry_after_s(headers: Mapping[str, str]) -> float | None:
+    """Seconds from `retry-after-ms`, or from `retry-after` in seconds or as an HTTP date; None when it says nothing."""
+    milliseconds = _number(headers.get("retry-after-ms", ""))
+    if milliseconds is not None:
+        return max(0.0, milliseconds / 1000)
+    wish = headers.get("retry-after", "")
+    seconds = _number(wish)
+    if seconds is None:
+        seconds = _until(wish)
+    return None if seconds is None else max(0.0, seconds)
+
+
+def spoken(wait_s: float) -> str:
+    """A wait as a person says it."""
+    if wait_s < 7200:
+        return f"{round(wait_s / 60)} minutes"
+    return f"{round(wait_s / 3600)} hours"
+
+
+def _number(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if isfinite(number) else None
+
+
+def _until(date: str) -> float | None:
+    try:
+        return parsedate_to_datetime(date).timestamp() - time.time()
+    except (ValueError, OverflowError):
+        return None

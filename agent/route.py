@@ -1,0 +1,269 @@
+"""Which model answers: from what a person configured, or has lying ready, to one `Route`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import cast
+
+from agent.config.secrets import Secrets
+from agent.config.settings import ModelEntry, ProviderSettings, Settings
+from agent.providers.local import LocalServer
+from agent.providers.registry import DEMO, DEMO_ROUTE, HOSTED, KNOWN, KnownProvider
+from session.errors import UserError
+from session.models import ApiMode, Route
+
+
+class RouteError(UserError):
+    """A model that was asked for can't be reached as it is configured."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The route to start with, and what to tell about it.
+
+    `is_paid_guess`: nobody named this provider, its key was merely in the environment; the first send is confirmed.
+    `problem`: what was configured but can't be had, when the demo stands in for it.
+    """
+
+    route: Route
+    why: str
+    how_to_change: str
+    is_paid_guess: bool = False
+    problem: str = ""
+
+
+def choose_route(
+    settings: Settings, secrets: Secrets, model: str | None = None, local: Sequence[LocalServer] = ()
+) -> Choice:
+    """What was asked for; else what the config names; else a key; else a local server; else the demo.
+
+    Raises RouteError only for `model`, which a person named just now. A config that can't be followed never leads to
+    a guess: that could send a conversation to a server nobody chose.
+    """
+    book = Routes(settings, secrets, local)
+    if model:
+        return Choice(book.resolve(model), "It was named on the command line.", _how(settings))
+    if settings.unread:
+        return _stand_in(settings, settings.unread)
+    try:
+        configured = book.configured()
+    except RouteError as error:
+        return _stand_in(settings, str(error))
+    if configured is not None:
+        return Choice(configured, f"{settings.file} names it.", _how(settings))
+    return _by_key(book) or _by_local_server(book) or _demo(settings)
+
+
+def resolve(
+    name: str, settings: Settings, secrets: Secrets, current: Route | None = None, local: Sequence[LocalServer] = ()
+) -> Route:
+    """The route for `provider:model`, a provider, a model of the current provider, or `demo`. Raises RouteError."""
+    return Routes(settings, secrets, local).resolve(name, current)
+
+
+def request_extras(settings: Settings, route: Route) -> dict[str, object]:
+    """What the config adds to the body of each request on this route; a model's own overrides win, mapping by mapping."""
+    provider = settings.providers.get(route.provider, ProviderSettings())
+    entry = provider.models.get(route.model, ModelEntry())
+    return _merged(provider.extra_body, entry.request_overrides)
+
+
+def check_supported(route: Route) -> None:
+    """Raises RouteError for a protocol that this version does not speak yet."""
+    if route.api_mode is ApiMode.RESPONSES:
+        raise RouteError(
+            reason=f"{route.provider} is set to api_mode responses, which comes in a later version. Use chat_completions."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Routes:
+    """All routes that can be taken with these settings, keys and local servers."""
+
+    settings: Settings
+    secrets: Secrets
+    local: Sequence[LocalServer] = ()
+
+    def resolve(self, name: str, current: Route | None = None) -> Route:
+        wanted = name.strip()
+        if not wanted or not wanted.isprintable() or len(wanted) > 200:
+            raise RouteError(reason="Name a model as provider:model, for example openai:gpt-4.1, or demo.")
+        if wanted == DEMO:
+            return DEMO_ROUTE
+        provider, colon, model = wanted.partition(":")
+        if colon and model.strip() and self._knows(provider):
+            return self.route(provider, model.strip())
+        if self._knows(wanted):
+            return self.route(wanted, "")
+        return self._bare(wanted, current)
+
+    def configured(self) -> Route | None:
+        """What config.yaml asks for, None where it leaves the choice to us. Raises RouteError."""
+        if self.settings.model.flaw:
+            raise RouteError(reason=self.settings.model.flaw)
+        model, provider = self.settings.model.default, self.settings.model.provider
+        if provider == DEMO or (model == DEMO and not provider):
+            return DEMO_ROUTE
+        if provider and provider != "auto":
+            return self.route(provider, model)
+        if model:
+            return self._bare_default(model)
+        ready = (name for name, entry in self.settings.providers.items() if entry.models)
+        first = next(ready, None)
+        return None if first is None else self.route(first, "")
+
+    def route(self, provider: str, model: str) -> Route:
+        """The route to a model of a provider, its default where `model` is empty. Raises RouteError."""
+        own, known = self.settings.providers.get(provider), KNOWN.get(provider)
+        if own is not None and own.flaw:
+            raise RouteError(reason=f"{own.flaw} Until it is corrected, {provider} is not used.")
+        if own is None and known is None:
+            raise RouteError(reason=self._unknown(provider))
+        route = self._place(provider, own or ProviderSettings(), known)
+        return self._with_model(route, model or self._default_model(provider), own or ProviderSettings(), known)
+
+    def key_of(self, provider: KnownProvider) -> str | None:
+        return self.secrets.get(provider.key_env)
+
+    # --- inside
+
+    def _bare_default(self, model: str) -> Route:
+        """model.default without a provider belongs to the only one that the config describes, else to one known to have it."""
+        names = list(self.settings.providers)
+        return self.resolve(model, Route(names[0], "", "", ApiMode.CHAT) if len(names) == 1 else None)
+
+    def _place(self, name: str, own: ProviderSettings, known: KnownProvider | None) -> Route:
+        base_url = own.base_url or (known.base_url if known else "")
+        if not base_url:
+            raise RouteError(
+                reason=f"The provider {name} has no address. Set providers.{name}.base_url in {self._file}."
+            )
+        # A server of the person's own never gets the key of the known one whose name it took.
+        key_env = own.key_env or (known.key_env if known and base_url == known.base_url else "")
+        if key_env and not self.secrets.get(key_env):
+            raise RouteError(
+                reason=f"The provider {name} needs a key. Put {key_env}=... into {self.secrets.file}, "
+                f"or set {key_env} in the environment before you start hermes."
+            )
+        return Route(name, "", base_url, own.api_mode, key_env)
+
+    def _with_model(self, route: Route, model: str, own: ProviderSettings, known: KnownProvider | None) -> Route:
+        entry = own.models.get(model, ModelEntry())
+        is_known_place = known is not None and route.base_url == known.base_url
+        stated = self._stated_window(route.base_url, model)
+        listed = {item.id: item.window for item in known.models} if known and is_known_place else {}
+        window = entry.context_length or own.context_length or stated or listed.get(model)
+        return replace(route, model=model, window=window)
+
+    def _stated_window(self, base_url: str, model: str) -> int | None:
+        servers = (server for server in self.local if server.base_url == base_url)
+        return next((item.window for server in servers for item in server.models if item.id == model), None)
+
+    def _default_model(self, provider: str) -> str:
+        own, known = self.settings.providers.get(provider), KNOWN.get(provider)
+        if own is not None and own.models:
+            return next(iter(own.models))
+        server = next((server for server in self.local if server.name == provider), None)
+        if server is not None and server.first_model is not None:
+            return server.first_model.id
+        if known is not None and known.models:
+            return known.models[0].id
+        raise RouteError(
+            reason=f"No model of {provider} is named. Write {provider}:MODEL, or set model.default in {self._file}."
+        )
+
+    def _bare(self, wanted: str, current: Route | None) -> Route:
+        """A model without a provider: one of the current provider's, else one that a usable provider is known to have."""
+        prefix, colon, _ = wanted.partition(":")
+        if colon and get_close_matches(prefix, self._names(), n=1, cutoff=0.8):
+            raise RouteError(reason=self._unknown(prefix))
+        if current is not None and current.api_mode is not ApiMode.DEMO:
+            return self.route(current.provider, wanted)
+        owner = self._owner(wanted)
+        if owner:
+            return self.route(owner, wanted)
+        if colon and "/" not in prefix:
+            raise RouteError(reason=self._unknown(prefix))
+        raise RouteError(
+            reason=f"No provider is known for the model {wanted}. Write provider:model, for example openai:{wanted}."
+        )
+
+    def _owner(self, model: str) -> str:
+        """The first provider at hand that has this model, "" for none."""
+        by_config = (name for name, entry in self.settings.providers.items() if model in entry.models)
+        by_server = (server.name for server in self.local if any(item.id == model for item in server.models))
+        by_table = (item.name for item in HOSTED if self.key_of(item) and any(m.id == model for m in item.models))
+        return next((name for names in (by_config, by_server, by_table) for name in names), "")
+
+    def _knows(self, name: str) -> bool:
+        return name in self.settings.providers or name in KNOWN
+
+    def _names(self) -> list[str]:
+        return [*self.settings.providers, *KNOWN]
+
+    def _unknown(self, name: str) -> str:
+        close = get_close_matches(name, self._names(), n=1)
+        hint = f"Did you mean {close[0]}?" if close else f"Known are {', '.join(self._names())}."
+        return f"There is no provider {name}. {hint} Others can be added under providers in {self._file}."
+
+    @property
+    def _file(self) -> str:
+        return self.settings.file
+
+
+def _by_key(book: Routes) -> Choice | None:
+    """The first provider of the table whose key is at hand."""
+    for known in HOSTED:
+        if not book.key_of(known):
+            continue
+        try:
+            route = book.route(known.name, "")
+        except RouteError:
+            continue
+        if route.key_ref == known.key_env:
+            is_from_file = book.secrets.is_from_file(known.key_env)
+            where = book.secrets.file if is_from_file else "the environment"
+            why = f"{known.key_env} is set in {where}, so {route.model} at {known.label} answers."
+            return Choice(route, why, _how(book.settings), is_paid_guess=not is_from_file)
+    return None
+
+
+def _by_local_server(book: Routes) -> Choice | None:
+    for server in book.local:
+        if server.first_model is None:
+            continue
+        try:
+            route = book.route(server.name, server.first_model.id)
+        except RouteError:
+            continue
+        if route.base_url == server.base_url:
+            why = f"{server.label} runs on this machine and no key was found, so its model {route.model} answers."
+            return Choice(route, why, _how(book.settings))
+    return None
+
+
+def _demo(settings: Settings) -> Choice:
+    why = "No model is configured and no key was found, so the built-in demo answers."
+    how = f"Set a key such as OPENAI_API_KEY in the environment, or name a model in {settings.file}."
+    return Choice(DEMO_ROUTE, why, how)
+
+
+def _stand_in(settings: Settings, problem: str) -> Choice:
+    why = "The configured model can't be used, so the built-in demo answers."
+    return Choice(DEMO_ROUTE, why, _how(settings), problem=problem)
+
+
+def _how(settings: Settings) -> str:
+    return f"Change it with /model, or set model.default in {settings.file}."
+
+
+def _merged(below: Mapping[str, object], above: Mapping[str, object]) -> dict[str, object]:
+    merged = dict(below)
+    for name, value in above.items():
+        held = merged.get(name)
+        if isinstance(held, dict) and isinstance(value, dict):
+            value = _merged(cast("dict[str, object]", held), cast("dict[str, object]", value))
+        merged[name] = value
+    return merged

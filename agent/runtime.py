@@ -1,0 +1,220 @@
+"""One session at work: prompts in, a queue, an interrupt, and a turn that is always settled."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from dataclasses import replace
+from enum import StrEnum
+from pathlib import Path
+
+from agent.events import RequestOpened, RequestSettled, TurnEnded, TurnEvent, TurnStarted
+from agent.open_session import OpenSession
+from agent.providers.base import ProviderError
+from agent.turn import resume_turn, run_turn
+from session.errors import UserError
+from session.lease import TurnLease
+from session.models import (
+    Approval,
+    ExitReason,
+    Finish,
+    Level,
+    Route,
+    ToolCall,
+)
+from session.settlement import Settlement, settle
+
+log = logging.getLogger(__name__)
+
+INTERRUPTED = "the turn was interrupted"
+PROCESS_DIED = "hermes ended before this was answered"
+
+
+class Live(StrEnum):
+    """What a session is doing."""
+
+    IDLE = "idle"
+    WORKING = "working"
+    ASKING = "asking"
+    FAILED = "failed"
+
+
+class BusyElsewhere(UserError):
+    """Another process runs a turn in this session."""
+
+    sentence = "Another hermes is working in this session. Wait for it to finish, or start a new session with /new."
+
+
+class Runtime:
+    """Drives the turns of one session and publishes what happens in them."""
+
+    def __init__(self, s: OpenSession, locks: Path, publish: Callable[[TurnEvent], None]) -> None:
+        self.s = s
+        self.queue: deque[str] = deque()
+        self.queue_is_held = False  # after an interrupt or a failure the queue waits for the person
+        self.state = Live.IDLE
+        self.working_since: float | None = None
+        self._locks = locks
+        self._publish_to_hub = publish
+        self._task: asyncio.Task[None] | None = None
+        self._cause = INTERRUPTED
+        self._asks_again = False  # the turn was left waiting by a process that died
+
+    @property
+    def id(self) -> str:
+        return self.s.id
+
+    @property
+    def is_busy(self) -> bool:
+        return self._task is not None and not self._task.done()
+
+    # --- what a person can do
+
+    def submit(self, text: str) -> None:
+        """Start a turn, or queue the text behind the one that runs."""
+        if self._asks_again and self.state is Live.ASKING:
+            self.queue.appendleft(text)
+            self.interrupt(PROCESS_DIED, holds_queue=False)
+        elif self.is_busy:
+            self.queue.append(text)
+        else:
+            self._start(run_turn(self.s, text))
+
+    def interrupt(self, cause: str = INTERRUPTED, *, holds_queue: bool = True) -> bool:
+        """Stop the turn. What was queued waits for the person. False when nothing runs."""
+        if self._task is None or self._task.done():
+            return False
+        self._cause, self.queue_is_held = cause, holds_queue
+        self._task.cancel()
+        return True
+
+    def release_queue(self) -> None:
+        """Send what an interrupt held back."""
+        self.queue_is_held = False
+        if not self.is_busy:
+            self._next()
+
+    def take_back(self) -> str | None:
+        """The newest queued text, out of the queue again."""
+        return self.queue.pop() if self.queue else None
+
+    async def switch(self, route: Route) -> None:
+        """Another model for this session, as one value."""
+        if self.s.is_stored:
+            await self.s.write(lambda tables: tables.sessions.set_route(self.id, route))
+        self.s.route = route
+        self.s.session = replace(self.s.session, route=route)
+
+    async def set_personality(self, name: str) -> None:
+        if self.s.is_stored:
+            await self.s.write(lambda tables: tables.sessions.set_personality(self.id, name))
+        self.s.session = replace(self.s.session, personality=name)
+
+    # --- around a turn
+
+    async def recover(self) -> None:
+        """After opening: settle what a dead process left behind, and ask again what nobody had answered."""
+        lease = TurnLease.take(self._locks, self.id)
+        if lease is None:
+            return  # another process works in this session; there is nothing to mend
+        try:
+            settled = await self._settle(Finish.CUT, PROCESS_DIED, keep_waiting=True)
+        finally:
+            lease.release()
+        if settled.waiting:
+            self._asks_again = True
+            self._start(resume_turn(self.s, self._unanswered()))
+
+    async def close(self, cause: str) -> None:
+        """End the turn, if one runs, and wait until it is settled."""
+        if self.interrupt(PROCESS_DIED if self._asks_again else cause) and self._task is not None:
+            await asyncio.wait([self._task])
+
+    def _unanswered(self) -> tuple[ToolCall, ...]:
+        answered = {row.result.call_id for row in self.s.rows if row.result is not None}
+        return tuple(call for row in self.s.rows for call in row.calls if call.id not in answered)
+
+    def _start(self, steps: AsyncGenerator[TurnEvent, None]) -> None:
+        self.state, self.working_since = Live.WORKING, time.monotonic()
+        self._cause = INTERRUPTED
+        self._task = asyncio.create_task(self._drive(steps))
+
+    def _next(self) -> None:
+        if self.queue and not self.queue_is_held:
+            self._start(run_turn(self.s, self.queue.popleft()))
+
+    async def _drive(self, steps: AsyncGenerator[TurnEvent, None]) -> None:
+        """Publish a turn's events, and settle the turn whatever stops it."""
+        try:
+            lease = TurnLease.take(self._locks, self.id)
+            if lease is None:
+                raise BusyElsewhere
+            try:
+                async with aclosing(steps) as events:
+                    async for event in events:
+                        self._publish(event)
+            except asyncio.CancelledError:
+                await self._finish(Finish.INTERRUPTED, ExitReason.INTERRUPTED, self._cause)
+            except ProviderError as error:
+                finish, reason = (
+                    (Finish.CUT, ExitReason.CUT) if error.is_cut and error.partial else (Finish.ERROR, ExitReason.ERROR)
+                )
+                await self._finish(finish, reason, error.sentence, error.kind)
+            finally:
+                lease.release()
+        except UserError as error:
+            self._fail(str(error))
+        except Exception:
+            # The one place for what nothing foresaw: the log has the traceback, the person one line.
+            log.exception("a turn of session %s failed", self.id)
+            self._fail(
+                "The turn failed inside hermes and was stopped; what is stored is safe. `hermes logs` has the details."
+            )
+        finally:
+            self._asks_again = False
+        if not self.queue_is_held:
+            self._next()
+
+    async def _finish(self, finish: Finish, reason: ExitReason, cause: str, kind: str = "") -> None:
+        await asyncio.shield(self._settle(finish, cause, keep_waiting=False))
+        failed = reason is not ExitReason.INTERRUPTED
+        if failed:
+            self._publish(await self.s.store_notice(Level.ERROR, cause))
+        self._publish(TurnEnded(self.s.stamp(), reason, kind, cause if failed else ""))
+
+    async def _settle(self, finish: Finish, cause: str, keep_waiting: bool) -> Settlement:
+        await self.s.save_partial()
+        now = time.time()
+        settled = await self.s.write(
+            lambda tables: settle(tables, self.id, finish=finish, cause=cause, at=now, keep_waiting=keep_waiting)
+        )
+        for request in settled.withdrawn:
+            self._publish(RequestSettled(self.s.stamp(), request, Approval.CANCELLED, cause))
+        for row in (*self.s.late_rows, *settled.rows):
+            self._publish(self.s.remember(row))
+        self.s.late_rows.clear()
+        return settled
+
+    def _fail(self, sentence: str) -> None:
+        self._publish(TurnEnded(self.s.stamp(), ExitReason.ERROR, "unknown", sentence))
+
+    def _publish(self, event: TurnEvent) -> None:
+        match event:
+            case TurnStarted():
+                self.state = Live.WORKING
+            case RequestOpened():
+                self.state = Live.ASKING
+            case RequestSettled():
+                self.state = Live.WORKING
+            case TurnEnded(reason=reason):
+                self.working_since = None
+                failed = reason in (ExitReason.ERROR, ExitReason.CUT)
+                self.state = Live.FAILED if failed else Live.IDLE
+                self.queue_is_held = self.queue_is_held or failed
+            case _:
+                pass
+        self._publish_to_hub(event)

@@ -1,0 +1,180 @@
+"""A scripted model server on loopback, and a hub that talks to it: the whole runtime with nothing faked but the model."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.approvals.inbox import Answer
+from agent.events import RequestOpened, RowStored, TurnEnded, TurnEvent
+from agent.hub import Hub
+from agent.open import open_hub
+from agent.profile import Profile
+from session.models import Approval, CallResult, Message
+
+WAIT_S = 10
+
+
+def chunk(delta: dict[str, Any] | None = None, finish: str | None = None, **more: Any) -> str:
+    choices = [] if delta is None else [{"index": 0, "delta": delta, "finish_reason": finish}]
+    body = {"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": choices, **more}
+    return f"data: {json.dumps(body)}\n\n"
+
+
+@dataclass
+class Served:
+    """A chat-completions server that plays its script, one entry a request, and keeps what it was sent."""
+
+    url: str = ""
+    requests: list[dict[str, Any]] = field(default_factory=list)
+    script: list[list[str | asyncio.Event]] = field(default_factory=list)
+    waiting: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def reply(
+        self,
+        *calls: dict[str, Any],
+        text: str = "",
+        finish: str | None = None,
+        usage: tuple[int, int] = (10, 5),
+    ) -> None:
+        parts: list[str | asyncio.Event] = [chunk({"role": "assistant", "content": text})]
+        parts += [chunk({"tool_calls": [one | {"index": i}]}) for i, one in enumerate(calls)]
+        parts.append(chunk({}, finish or ("tool_calls" if calls else "stop")))
+        counted = {"prompt_tokens": usage[0], "completion_tokens": usage[1], "total_tokens": sum(usage)}
+        self.script.append([*parts, chunk(None, usage=counted), "data: [DONE]\n\n"])
+
+    def hold(self, *before: str) -> asyncio.Event:
+        """An answer that stops after `before` until the returned event is set."""
+        gate = asyncio.Event()
+        self.script.append([*before, gate, chunk({"content": " end"}, "stop"), "data: [DONE]\n\n"])
+        return gate
+
+    def cut(self, text: str) -> None:
+        self.script.append([chunk({"content": text})])
+
+    async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while head := await _head(reader):
+                body = await reader.readexactly(_length(head))
+                self.requests.append(json.loads(body))
+                writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n")
+                for part in self.script.pop(0):
+                    if isinstance(part, asyncio.Event):
+                        self.waiting.set()
+                        await part.wait()
+                    else:
+                        writer.write(part.encode())
+                        await writer.drain()
+                break
+        except (ConnectionError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            writer.close()
+
+
+async def _head(reader: asyncio.StreamReader) -> str:
+    try:
+        return (await reader.readuntil(b"\r\n\r\n")).decode()
+    except asyncio.IncompleteReadError:
+        return ""
+
+
+def _length(head: str) -> int:
+    return next(int(line.split(":")[1]) for line in head.split("\r\n") if line.lower().startswith("content-length"))
+
+
+@pytest.fixture
+async def served() -> AsyncIterator[Served]:
+    played = Served()
+    server = await asyncio.start_server(played.handle, "127.0.0.1", 0)
+    played.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+    yield played
+    server.close()
+
+
+@dataclass
+class Turn:
+    """What a listener saw of one turn."""
+
+    events: list[TurnEvent]
+
+    @property
+    def ended(self) -> TurnEnded:
+        return next(event for event in reversed(self.events) if isinstance(event, TurnEnded))
+
+    @property
+    def rows(self) -> list[Message]:
+        return [event.row for event in self.events if isinstance(event, RowStored)]
+
+    @property
+    def results(self) -> list[tuple[CallResult, str]]:
+        return [(row.result, row.content) for row in self.rows if row.result is not None]
+
+
+class Bench:
+    """A hub with one session, driven as a person would."""
+
+    def __init__(self, hub: Hub, workspace: Path) -> None:
+        self.hub = hub
+        self.workspace = workspace
+        self.session_id = hub.create(workspace).id
+        self.listener = hub.listen()
+
+    async def until(self, stop: Callable[[TurnEvent], bool]) -> list[TurnEvent]:
+        seen: list[TurnEvent] = []
+        async with asyncio.timeout(WAIT_S):
+            while not any(stop(event) for event in seen):
+                await self.listener.wait()
+                seen += self.listener.drain()
+        return seen
+
+    async def ask(self, text: str, answer: Approval | None = None) -> Turn:
+        """Submit, answer every request the same way, and wait for the end of the turn."""
+        self.hub.submit(self.session_id, text)
+        events: list[TurnEvent] = []
+        while not any(isinstance(event, TurnEnded) for event in events):
+            more = await self.until(lambda event: isinstance(event, RequestOpened | TurnEnded))
+            for event in more:
+                if isinstance(event, RequestOpened) and answer is not None:
+                    self.hub.answer(event.request.id, Answer(answer))
+            events += more
+        return Turn(events)
+
+    @property
+    def rows(self) -> list[Message]:
+        return self.hub.runtime(self.session_id).s.rows
+
+
+def write_config(home: Path, url: str) -> None:
+    home.mkdir(mode=0o700, exist_ok=True)
+    (home / "config.yaml").write_text(
+        f"model: {{default: m, provider: served}}\nprobe_local: false\nproviders: {{served: {{base_url: '{url}'}}}}\n"
+    )
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+@pytest.fixture
+async def bench(served: Served, home: Path, workspace: Path) -> AsyncIterator[Bench]:
+    write_config(home, served.url)
+    profile = Profile.load({"HERMES_HOME": str(home), "PATH": "/usr/local/bin:/usr/bin:/bin"})
+    hub = await open_hub(profile, source="tui", is_attended=True)
+    yield Bench(hub, workspace)
+    await hub.close("the test ended")
+    profile.db.close()

@@ -1,0 +1,90 @@
+"""Many sessions, one door: each keeps to itself, and nothing that is left behind is lost."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from agent.events import TurnEnded
+from agent.hub import NoSuchSession
+from agent.runtime import Live
+from session.models import ExitReason, Finish, Role
+
+
+async def test_a_session_leaves_no_trace_until_its_first_prompt(bench, served):
+    assert await bench.hub.listing() == []
+    served.reply(text="Hello.")
+    await bench.ask("Explain the build")
+    [line] = await bench.hub.listing()
+    assert line.session.title == "Explain the build"
+
+
+async def test_the_first_row_says_which_model_was_chosen_and_why(bench, served):
+    served.reply(text="Hello.")
+    await bench.ask("hi")
+    notice = bench.rows[0]
+    assert notice.role is Role.NOTICE
+    assert "served" in notice.content
+
+
+async def test_two_sessions_work_at_once_and_each_gets_its_own_answer(bench, served):
+    other = bench.hub.create(bench.workspace).id
+    first_gate = served.hold('data: {"choices":[{"index":0,"delta":{"content":"one"}}]}\n\n')
+    bench.hub.submit(bench.session_id, "first")
+    await asyncio.wait_for(served.waiting.wait(), 5)
+    served.reply(text="two")
+    bench.hub.submit(other, "second")
+    await bench.until(lambda event: isinstance(event, TurnEnded) and event.at.session == other)
+    assert bench.hub.runtime(bench.session_id).state is Live.WORKING
+    assert bench.hub.runtime(other).s.rows[-1].content == "two"
+    first_gate.set()
+    await bench.until(lambda event: isinstance(event, TurnEnded) and event.at.session == bench.session_id)
+    assert bench.rows[-1].content == "one end"
+
+
+async def test_G13_a_model_switch_changes_one_session_only(bench, served):
+    other = bench.hub.create(bench.workspace).id
+    runtime = bench.hub.runtime(bench.session_id)
+    await runtime.switch(bench.hub.resolve("served:big", runtime.s.route))
+    served.reply(text="x")
+    served.reply(text="y")
+    await bench.ask("hi")
+    bench.hub.submit(other, "hi")
+    await bench.until(lambda event: isinstance(event, TurnEnded))
+    assert [request["model"] for request in served.requests] == ["big", "m"]
+
+
+async def test_a_switched_model_is_there_again_after_a_restart(bench, served):
+    served.reply(text="x")
+    await bench.ask("hi")
+    runtime = bench.hub.runtime(bench.session_id)
+    await runtime.switch(bench.hub.resolve("served:big", runtime.s.route))
+    stored = bench.hub.profile.db.read(lambda tables: tables.sessions.get(bench.session_id)).result()
+    assert stored.route.model == "big"
+
+
+async def test_closing_settles_the_turn_and_leaves_the_session_open(bench, served):
+    served.hold('data: {"choices":[{"index":0,"delta":{"content":"Half"}}]}\n\n')
+    bench.hub.submit(bench.session_id, "tell")
+    await asyncio.wait_for(served.waiting.wait(), 5)
+    await bench.hub.close("hermes was closed")
+    read = bench.hub.profile.db.read
+    session = read(lambda tables: tables.sessions.get(bench.session_id)).result()
+    rows = read(lambda tables: tables.messages.all(bench.session_id)).result()
+    assert session.ended_at is None and session.end_reason is None
+    assert (rows[-1].content, rows[-1].finish) == ("Half", Finish.INTERRUPTED)
+
+
+async def test_a_failed_turn_says_why_in_the_transcript_and_the_next_one_works(bench, served):
+    served.script.append(['data: {"error":{"message":"quota exceeded","code":429}}\n\n'])
+    turn = await bench.ask("hi")
+    assert turn.ended.reason is ExitReason.ERROR
+    assert "quota exceeded" in bench.rows[-1].content
+    served.reply(text="fine")
+    assert (await bench.ask("again")).ended.reason is ExitReason.COMPLETED
+
+
+async def test_a_session_that_is_not_there_is_a_sentence(bench):
+    with pytest.raises(NoSuchSession, match="no session nope"):
+        await bench.hub.open("nope")

@@ -144,9 +144,8 @@ async def _run(
         task.cancel()
         await asyncio.wait([task])
         text = f"Interrupted while it ran; what it had done by then stays done. Output so far:\n{output.kept}"
-        await s.store_late_result(
-            text, CallResult(call.id, call.name, CallOutcome.INTERRUPTED, approval, duration_s=time.monotonic() - began)
-        )
+        cut = CallResult(call.id, call.name, CallOutcome.INTERRUPTED, approval, duration_s=time.monotonic() - began)
+        await s.append_result(text, cut)
         raise
     yield await s.store_result(
         result.text,

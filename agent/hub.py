@@ -174,6 +174,12 @@ class Hub:
         name = self.choice.route.provider
         await asyncio.wrap_future(self._parts.db.write(lambda tables: tables.state.put(f"confirmed:{name}", "yes")))
 
+    @property
+    def remarks(self) -> list[str]:
+        """What was wrong in the files of the home, a sentence each; everything else in them holds."""
+        note = self.profile.db.note
+        return [*(problem.sentence for problem in self.profile.problems), *([note] if note else [])]
+
     async def look_around(self) -> list[str]:
         """After the first frame: what a person should know about the choice of a model, a sentence each.
 
@@ -184,7 +190,7 @@ class Hub:
             key = self.profile.secrets.get(route.key_ref) if route.key_ref else None
             missing = await check_model(route, key) if self.choice.is_paid_guess else None
             return [missing] if missing else []
-        if self.choice.problem or not self.profile.settings.probe_local:
+        if not self.profile.settings.probe_local:
             return []
         self._local = await probe_local()
         return [

@@ -83,7 +83,6 @@ class OpenSession:
     is_stored: bool = True
     opening_notice: str = ""  # said once, in the first stored row of a new session
     allowed: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])  # (tool, shown) allowed for the session
-    late_rows: list[Message] = field(default_factory=list[Message])  # stored while a cancellation was under way
     turn_usage: Usage = field(default_factory=Usage)
     _seq: int = 0
     _unsaved: Partial = field(default_factory=Partial)
@@ -94,6 +93,10 @@ class OpenSession:
     @property
     def id(self) -> str:
         return self.session.id
+
+    @property
+    def last_row_id(self) -> int:
+        return self.rows[-1].id if self.rows else 0
 
     @property
     def place(self) -> Workplace:
@@ -133,7 +136,6 @@ class OpenSession:
             return [tables.messages.append(row) for row in asked]
 
         stored = await self.write(store)
-        self.is_stored, self.opening_notice = True, ""
         return [TurnStarted(self.stamp()), *(self.remember(row) for row in stored)]
 
     async def resume(self) -> TurnEvent:
@@ -183,13 +185,12 @@ class OpenSession:
 
     async def store_result(self, text: str, result: CallResult) -> TurnEvent:
         """Make a call's one result a row."""
-        row = replace(self._row(Role.TOOL, text), result=result)
-        return self.remember(await self.write(lambda tables: tables.messages.append(row)))
+        return self.remember(await self.append_result(text, result))
 
-    async def store_late_result(self, text: str, result: CallResult) -> None:
-        """The same while the turn is being cancelled: the row is announced when the turn is settled."""
+    async def append_result(self, text: str, result: CallResult) -> Message:
+        """The same unannounced, while the turn is being stopped: settling it announces what was stored meanwhile."""
         row = replace(self._row(Role.TOOL, text), result=result)
-        self.late_rows.append(await self.write(lambda tables: tables.messages.append(row)))
+        return await self.write(lambda tables: tables.messages.append(row))
 
     async def store_notice(self, level: Level, text: str) -> TurnEvent:
         row = replace(self._row(Role.NOTICE, text), level=level)
@@ -210,6 +211,7 @@ class OpenSession:
 
     def remember(self, row: Message) -> TurnEvent:
         """Take a stored row into memory and announce it."""
+        self.is_stored, self.opening_notice = True, ""
         self.rows.append(row)
         return RowStored(self.stamp(), row)
 

@@ -8,13 +8,13 @@ import time
 from collections import deque
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
 from agent.events import RequestOpened, RequestSettled, TurnEnded, TurnEvent, TurnStarted
 from agent.open_session import OpenSession
-from agent.providers.base import ProviderError
+from agent.providers.base import ErrorKind, ProviderError
 from agent.turn import resume_turn, run_turn
 from session.errors import UserError
 from session.lease import TurnLease
@@ -23,10 +23,12 @@ from session.models import (
     ExitReason,
     Finish,
     Level,
+    Message,
     Route,
     ToolCall,
 )
 from session.settlement import Settlement, settle
+from session.tables import Tables
 
 log = logging.getLogger(__name__)
 
@@ -41,6 +43,19 @@ class Live(StrEnum):
     WORKING = "working"
     ASKING = "asking"
     FAILED = "failed"
+
+
+UNFORESEEN = "The turn failed inside hermes and was stopped; what is stored is safe. `hermes logs` has the details."
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Why a turn did not end by itself. `cause` is a clause for an interrupt, a sentence for a failure."""
+
+    finish: Finish
+    reason: ExitReason
+    cause: str
+    kind: str = ""
 
 
 class BusyElsewhere(UserError):
@@ -62,7 +77,9 @@ class Runtime:
         self._publish_to_hub = publish
         self._task: asyncio.Task[None] | None = None
         self._cause = INTERRUPTED
+        self._is_stopping = False  # the turn is being settled; to stop it again changes nothing
         self._asks_again = False  # the turn was left waiting by a process that died
+        self._unstored: str | None = None  # the prompt of a turn that has not begun
 
     @property
     def id(self) -> str:
@@ -70,7 +87,7 @@ class Runtime:
 
     @property
     def is_busy(self) -> bool:
-        return self._task is not None and not self._task.done()
+        return self.state in (Live.WORKING, Live.ASKING)
 
     # --- what a person can do
 
@@ -82,14 +99,17 @@ class Runtime:
         elif self.is_busy:
             self.queue.append(text)
         else:
-            self._start(run_turn(self.s, text))
+            self._ask(text)
 
     def interrupt(self, cause: str = INTERRUPTED, *, holds_queue: bool = True) -> bool:
         """Stop the turn. What was queued waits for the person. False when nothing runs."""
-        if self._task is None or self._task.done():
+        if self._task is None or not self.is_busy:
             return False
-        self._cause, self.queue_is_held = cause, holds_queue
-        self._task.cancel()
+        if not self._is_stopping:
+            self._is_stopping = True
+            self._cause, self.queue_is_held = cause, holds_queue
+            # Not at once: a task that is cancelled before its first step would never settle anything.
+            asyncio.get_running_loop().call_soon(self._task.cancel)
         return True
 
     def release_queue(self) -> None:
@@ -138,74 +158,95 @@ class Runtime:
         answered = {row.result.call_id for row in self.s.rows if row.result is not None}
         return tuple(call for row in self.s.rows for call in row.calls if call.id not in answered)
 
+    def _ask(self, text: str) -> None:
+        self._unstored = text
+        self._start(run_turn(self.s, text))
+
     def _start(self, steps: AsyncGenerator[TurnEvent, None]) -> None:
         self.state, self.working_since = Live.WORKING, time.monotonic()
-        self._cause = INTERRUPTED
+        self._cause, self._is_stopping = INTERRUPTED, False
         self._task = asyncio.create_task(self._drive(steps))
 
     def _next(self) -> None:
         if self.queue and not self.queue_is_held:
-            self._start(run_turn(self.s, self.queue.popleft()))
+            self._ask(self.queue.popleft())
 
     async def _drive(self, steps: AsyncGenerator[TurnEvent, None]) -> None:
-        """Publish a turn's events, and settle the turn whatever stops it."""
+        """Run a turn to its end. Whoever hears that it ended may at once begin the next."""
+        ended = await self._run(steps)
+        self._asks_again = False
+        self._publish(ended)
+        if not self.is_busy:
+            self._next()
+
+    async def _run(self, steps: AsyncGenerator[TurnEvent, None]) -> TurnEnded:
+        """Publish a turn's events, and settle the turn if something stops it."""
         try:
             lease = TurnLease.take(self._locks, self.id)
             if lease is None:
                 raise BusyElsewhere
             try:
-                async with aclosing(steps) as events:
-                    async for event in events:
-                        self._publish(event)
-            except asyncio.CancelledError:
-                await self._finish(Finish.INTERRUPTED, ExitReason.INTERRUPTED, self._cause)
-            except ProviderError as error:
-                finish, reason = (
-                    (Finish.CUT, ExitReason.CUT) if error.is_cut and error.partial else (Finish.ERROR, ExitReason.ERROR)
-                )
-                await self._finish(finish, reason, error.sentence, error.kind)
+                outcome = await self._follow(steps)
+                self._is_stopping = True
+                if isinstance(outcome, TurnEnded):
+                    return outcome
+                return await asyncio.shield(self._finish(outcome))
             finally:
                 lease.release()
         except UserError as error:
-            self._fail(str(error))
+            # The turn could not begin, or not even be settled: the store mends it when the session is opened again.
+            if self._unstored is not None:
+                self.queue.appendleft(self._unstored)  # a prompt that could not be stored is not lost
+            return TurnEnded(self.s.stamp(), ExitReason.ERROR, ErrorKind.UNKNOWN, str(error))
+
+    async def _follow(self, steps: AsyncGenerator[TurnEvent, None]) -> TurnEnded | Stop:
+        """Publish what happens until the turn ends by itself or is stopped."""
+        try:
+            async with aclosing(steps) as events:
+                async for event in events:
+                    if isinstance(event, TurnEnded):
+                        return event
+                    self._publish(event)
+        except asyncio.CancelledError:
+            return Stop(Finish.INTERRUPTED, ExitReason.INTERRUPTED, self._cause)
+        except ProviderError as error:
+            if error.is_cut and error.partial:
+                return Stop(Finish.CUT, ExitReason.CUT, error.sentence, error.kind)
+            return Stop(Finish.ERROR, ExitReason.ERROR, error.sentence, error.kind)
+        except UserError as error:
+            return Stop(Finish.ERROR, ExitReason.ERROR, str(error), ErrorKind.UNKNOWN)
         except Exception:
             # The one place for what nothing foresaw: the log has the traceback, the person one line.
             log.exception("a turn of session %s failed", self.id)
-            self._fail(
-                "The turn failed inside hermes and was stopped; what is stored is safe. `hermes logs` has the details."
-            )
-        finally:
-            self._asks_again = False
-        if not self.queue_is_held:
-            self._next()
+        return Stop(Finish.ERROR, ExitReason.ERROR, UNFORESEEN, ErrorKind.UNKNOWN)
 
-    async def _finish(self, finish: Finish, reason: ExitReason, cause: str, kind: str = "") -> None:
-        await asyncio.shield(self._settle(finish, cause, keep_waiting=False))
-        failed = reason is not ExitReason.INTERRUPTED
-        if failed:
-            self._publish(await self.s.store_notice(Level.ERROR, cause))
-        self._publish(TurnEnded(self.s.stamp(), reason, kind, cause if failed else ""))
+    async def _finish(self, stop: Stop) -> TurnEnded:
+        await self._settle(stop.finish, stop.cause, keep_waiting=False)
+        if stop.reason is ExitReason.INTERRUPTED:
+            return TurnEnded(self.s.stamp(), stop.reason)
+        self._publish(await self.s.store_notice(Level.ERROR, stop.cause))
+        return TurnEnded(self.s.stamp(), stop.reason, stop.kind, stop.cause)
 
     async def _settle(self, finish: Finish, cause: str, keep_waiting: bool) -> Settlement:
+        """Make the stored turn legal, and catch up with the store: what was being written when the turn stopped is in it."""
         await self.s.save_partial()
         now = time.time()
-        settled = await self.s.write(
-            lambda tables: settle(tables, self.id, finish=finish, cause=cause, at=now, keep_waiting=keep_waiting)
-        )
+
+        def mend(tables: Tables) -> tuple[Settlement, list[Message]]:
+            settled = settle(tables, self.id, finish=finish, cause=cause, at=now, keep_waiting=keep_waiting)
+            return settled, tables.messages.after(self.id, self.s.last_row_id)
+
+        settled, rows = await self.s.write(mend)
         for request in settled.withdrawn:
             self._publish(RequestSettled(self.s.stamp(), request, Approval.CANCELLED, cause))
-        for row in (*self.s.late_rows, *settled.rows):
+        for row in rows:
             self._publish(self.s.remember(row))
-        self.s.late_rows.clear()
         return settled
-
-    def _fail(self, sentence: str) -> None:
-        self._publish(TurnEnded(self.s.stamp(), ExitReason.ERROR, "unknown", sentence))
 
     def _publish(self, event: TurnEvent) -> None:
         match event:
             case TurnStarted():
-                self.state = Live.WORKING
+                self.state, self._unstored = Live.WORKING, None
             case RequestOpened():
                 self.state = Live.ASKING
             case RequestSettled():
@@ -213,6 +254,7 @@ class Runtime:
             case TurnEnded(reason=reason):
                 self.working_since = None
                 failed = reason in (ExitReason.ERROR, ExitReason.CUT)
+                self._unstored = None
                 self.state = Live.FAILED if failed else Live.IDLE
                 self.queue_is_held = self.queue_is_held or failed
             case _:

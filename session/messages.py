@@ -39,6 +39,10 @@ class Messages:
         )
         return self._read("id = ?", row_id)[0]
 
+    def after(self, session_id: str, message_id: int) -> list[Message]:
+        """The rows that were stored later than `message_id`."""
+        return self._read("session_id = ? AND id > ? ORDER BY id", session_id, message_id)
+
     def all(self, session_id: str) -> list[Message]:
         return self._read("session_id = ? ORDER BY id", session_id)
 

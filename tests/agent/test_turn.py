@@ -7,6 +7,7 @@ import json
 
 from agent.approvals.inbox import Answer
 from agent.events import CallOutput, RequestOpened, RowStored, TextDelta, TurnEnded
+from session.lease import TurnLease
 from session.models import Approval, CallOutcome, ExitReason, Finish, Role
 
 
@@ -197,3 +198,17 @@ async def test_F16_after_an_interrupt_the_queue_waits_for_the_person(bench, serv
     runtime.release_queue()
     await bench.until(lambda event: isinstance(event, TurnEnded))
     assert bench.rows[-1].content == "now"
+
+
+async def test_a_prompt_that_may_not_run_here_goes_back_to_the_person(bench, served):
+    lease = TurnLease.take(bench.hub.profile.home.locks, bench.session_id)
+    assert lease is not None
+    turn = await bench.ask("hello")
+    assert "Another hermes is working" in turn.ended.error
+    runtime = bench.hub.runtime(bench.session_id)
+    assert (list(runtime.queue), runtime.queue_is_held) == (["hello"], True)
+    lease.release()
+    served.reply(text="Hi.")
+    runtime.release_queue()
+    await bench.until(lambda event: isinstance(event, TurnEnded))
+    assert bench.rows[-1].content == "Hi."

@@ -1,0 +1,168 @@
+"""The whole screen over a real hub and a real store; only the model is played, one script entry a request."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import json
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from agent.hub import Hub
+from agent.open import open_hub
+from agent.profile import Profile
+from agent.providers.base import Delta, ErrorKind, ModelRequest, ProviderError, Reply, TextPart
+from session.models import Finish, ToolCall, Usage
+from tui.app import HermesApp
+
+WAIT_S = 10
+QUIET_MS = 150  # shorter than a person's, so that the tests are quick; the rule is the same
+
+
+class Script:
+    """A model that plays its answers in order."""
+
+    def __init__(self) -> None:
+        self.answers: list[Reply | Exception | tuple[str, asyncio.Event]] = []
+        self.requests: list[ModelRequest] = []
+
+    def says(self, text: str, *commands: str) -> None:
+        """An answer that also calls the terminal once for each command."""
+        calls = tuple(
+            ToolCall(f"call_{len(self.answers)}_{number}", "terminal", json.dumps({"command": command}))
+            for number, command in enumerate(commands)
+        )
+        finish = Finish.TOOL_CALLS if calls else Finish.STOP
+        self.answers.append(Reply(text, "", "", calls, finish, Usage(input=900, output=100)))
+
+    def holds(self, text: str) -> asyncio.Event:
+        """An answer that stops after `text` until the returned event is set."""
+        gate = asyncio.Event()
+        self.answers.append((text, gate))
+        return gate
+
+    def fails(self, sentence: str) -> None:
+        self.answers.append(ProviderError(ErrorKind.AUTH, sentence))
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[Delta | Reply]:
+        self.requests.append(request)
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        if isinstance(answer, Reply):
+            yield TextPart(answer.content)
+            yield answer
+            return
+        text, gate = answer
+        yield TextPart(text)
+        await gate.wait()
+        yield Reply(f"{text} end", "", "", (), Finish.STOP, None)
+
+    async def aclose(self) -> None:
+        pass
+
+    @property
+    def prompts(self) -> list[str]:
+        """What the person said last in each request."""
+        said = [[one for one in request.messages if one["role"] == "user"] for request in self.requests]
+        return [str(messages[-1]["content"]) for messages in said]
+
+
+class Desk:
+    """The running app, as a person meets it."""
+
+    def __init__(self, app: HermesApp, pilot: Pilot[None], hub: Hub, script: Script) -> None:
+        self.app, self.pilot, self.hub, self.script = app, pilot, hub, script
+
+    @property
+    def main(self):
+        return self.app.main
+
+    @property
+    def draft(self) -> str:
+        return self.main.composer.text
+
+    @property
+    def shown(self) -> str:
+        return self.main.runtime.id
+
+    @property
+    def text(self) -> str:
+        """What stands on the screen."""
+        return "\n".join(strip.text for strip in self.app.screen._compositor.render_strips())
+
+    @property
+    def toasts(self) -> list[str]:
+        return [notification.message for notification in self.app._notifications]
+
+    async def write(self, text: str) -> None:
+        """Put text into the draft as a paste does, in one piece."""
+        composer = self.main.composer
+        composer.insert(text)
+        await self.pilot.pause()
+
+    async def send(self, text: str) -> None:
+        await self.write(text)
+        await self.press("enter")
+
+    async def press(self, *keys: str) -> None:
+        await self.pilot.press(*keys)
+
+    async def until(self, holds: Callable[[], object]) -> None:
+        async with asyncio.timeout(WAIT_S):
+            while not holds():
+                await self.pilot.pause(0.01)
+
+    async def idle(self) -> None:
+        await self.until(lambda: not self.main.runtime.is_busy)
+
+    async def asked(self):
+        """The modal, armed."""
+        await self.until(lambda: getattr(self.app.screen, "is_armed", False))
+        return self.app.screen
+
+
+Open = Callable[..., AbstractAsyncContextManager[Desk]]
+
+
+@pytest.fixture
+def script() -> Script:
+    return Script()
+
+
+@pytest.fixture
+def desk(tmp_path: Path, script: Script) -> Open:
+    """`async with desk() as d`: a screen on a new session. `env` adds to the environment."""
+
+    @asynccontextmanager
+    async def opened(
+        size: tuple[int, int] = (110, 32),
+        env: dict[str, str] | None = None,
+        theme: str = "dark",
+        clock: Callable[[], float] = time.monotonic,
+        arm_ms: int = QUIET_MS,
+    ):
+        home, work = tmp_path / "home", tmp_path / "work"
+        home.mkdir(mode=0o700, exist_ok=True)
+        work.mkdir(exist_ok=True)
+        (home / "config.yaml").write_text(
+            f"probe_local: false\napprovals: {{arm_ms: {arm_ms}}}\ndisplay: {{theme: {theme}}}\n"
+        )
+        profile = Profile.load({"HERMES_HOME": str(home), "PATH": "/usr/local/bin:/usr/bin:/bin", **(env or {})})
+        hub = await open_hub(profile, source="tui", is_attended=True)
+        hub._parts = dataclasses.replace(hub._parts, provider_for=lambda _: script)
+        app = HermesApp(hub, hub.create(work).id, clock)
+        try:
+            async with app.run_test(size=size, notifications=True) as pilot:
+                await pilot.pause()
+                yield Desk(app, pilot, hub, script)
+        finally:
+            await hub.close("the test ended")
+            profile.db.close()
+
+    return opened

@@ -1,0 +1,176 @@
+"""The reducer: live and reopened transcripts are the same blocks."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agent.events import (
+    AnswerRestarted,
+    CallOutput,
+    CallStarted,
+    ReasoningDelta,
+    RequestOpened,
+    RequestSettled,
+    RowStored,
+    Stamp,
+    TextDelta,
+    TurnEnded,
+    TurnEvent,
+    TurnStarted,
+)
+from session.models import (
+    Approval,
+    ApprovalRequest,
+    CallOutcome,
+    CallResult,
+    ExitReason,
+    Finish,
+    Level,
+    Message,
+    Role,
+    ToolCall,
+)
+from tui.transcript.blocks import Activity, Answer, CardState, NoticeBlock, Prompt, Reasoning, Refusal, ToolCard
+from tui.transcript.document import Document
+
+AT = Stamp("default", "s", 1)
+TEXT = st.text(max_size=30)
+
+
+@st.composite
+def turns(draw: st.DrawFn) -> tuple[list[Message], list[TurnEvent]]:
+    """A whole turn: its rows, and the events that told of it live."""
+    rows: list[Message] = []
+    events: list[TurnEvent] = [TurnStarted(AT)]
+
+    def store(role: Role, content: str, **fields: object) -> None:
+        row = Message("s", role, content, 0.0, id=len(rows) + 1, **fields)  # pyright: ignore[reportArgumentType]
+        rows.append(row)
+        events.append(RowStored(AT, row))
+
+    def stream(text: str, reasoning: str) -> None:
+        events.extend(ReasoningDelta(AT, char) for char in reasoning)
+        events.extend(TextDelta(AT, char) for char in text)
+
+    store(Role.USER, draw(TEXT))
+    for step in range(draw(st.integers(0, 3))):
+        text, reasoning = draw(TEXT), draw(TEXT)
+        if draw(st.booleans()):
+            stream(draw(TEXT), draw(TEXT))
+            events.append(AnswerRestarted(AT, 2, 5, "The connection broke.", 0.1))
+        stream(text, reasoning)
+        if draw(st.booleans()):
+            store(Role.NOTICE, draw(TEXT), level=draw(st.sampled_from(Level)))
+        calls = tuple(ToolCall(f"{step}-{n}", "terminal", '{"command":"ls"}') for n in range(draw(st.integers(0, 3))))
+        store(
+            Role.ASSISTANT,
+            text,
+            reasoning=reasoning,
+            refusal=draw(st.sampled_from(("", "No."))),
+            calls=calls,
+            finish=draw(st.sampled_from(Finish)),
+        )
+        for call in calls:
+            approval = draw(st.sampled_from(Approval))
+            request = ApprovalRequest(f"r{call.id}", "s", call.id, "terminal", "ls", "it runs a command", 0.0)
+            if approval is not Approval.NOT_ASKED:
+                events += [RequestOpened(AT, request), RequestSettled(AT, request, approval, "")]
+            if approval.may_run:
+                events += [CallStarted(AT, call, "ls"), CallOutput(AT, call.id, draw(TEXT))]
+            result = CallResult(call.id, "terminal", draw(st.sampled_from(CallOutcome)), approval, duration_s=1.0)
+            store(Role.TOOL, draw(TEXT), result=result)
+    stream(draw(TEXT), draw(TEXT))  # never stored: withdrawn when the turn ends
+    events.append(TurnEnded(AT, ExitReason.INTERRUPTED))
+    return rows, events
+
+
+@settings(max_examples=150, deadline=None)
+@given(turns(), st.data())
+def test_live_and_reopened_transcripts_are_equal(turn: tuple[list[Message], list[TurnEvent]], data: st.DataObject):
+    rows, events = turn
+    reopened = Document()
+    reopened.reset(rows)
+    live = Document()
+    at = 0
+    while at < len(events):
+        size = data.draw(st.integers(1, 20))
+        live.apply(events[at : at + size])
+        at += size
+    assert live.blocks == reopened.blocks
+
+
+@settings(max_examples=60, deadline=None)
+@given(turns())
+def test_what_apply_leaves_alone_is_the_same_object(turn: tuple[list[Message], list[TurnEvent]]):
+    _, events = turn
+    document = Document()
+    for event in events:
+        before = list(document.blocks)
+        first = document.apply([event])
+        unchanged = zip(before[:first], document.blocks[:first], strict=False)
+        assert all(old is new for old, new in unchanged)
+
+
+def test_a_restarted_answer_withdraws_what_it_said(told):
+    document = Document()
+    document.apply([told.says("half an ans"), AnswerRestarted(AT, 2, 5, "The connection broke.", 0.5)])
+    assert document.blocks == [Activity("The connection broke. Asking again (2 of 5)")]
+    document.apply([told.says("whole")])
+    assert document.blocks == [Answer("whole", is_open=True)]
+
+
+def test_cards_stand_behind_the_answer_that_called_and_a_result_completes_its_own(told):
+    calls = (ToolCall("a", "terminal", '{"command":"ls"}'), ToolCall("b", "read_file", '{"path":"x.py"}'))
+    result = CallResult("b", "read_file", CallOutcome.OK, Approval.NOT_ASKED)
+    document = Document()
+    document.reset([told.answer("Looking.", calls=calls), told.row(Role.TOOL, "import os", result=result)])
+    assert document.blocks == [
+        Answer("Looking."),
+        ToolCard("a", "terminal", "ls"),
+        ToolCard("b", "read_file", "x.py", CardState.OK, output="import os"),
+    ]
+
+
+def test_reasoning_comes_before_the_answer_even_when_it_arrives_later(told):
+    document = Document()
+    document.apply([told.says("Hello"), ReasoningDelta(AT, "hm")])
+    assert document.blocks == [Reasoning("hm", is_open=True), Answer("Hello", is_open=True)]
+
+
+def test_a_row_that_was_read_already_is_not_shown_twice(told):
+    row = told.prompt("hi")
+    document = Document()
+    document.reset([row])
+    document.apply([told.stored(row)])
+    assert document.blocks == [Prompt("hi")]
+
+
+def test_a_question_marks_its_card_until_it_is_settled(told):
+    request = ApprovalRequest("r", "s", "a", "terminal", "ls", "why", 0.0)
+    document = Document()
+    document.reset([told.answer("", calls=(ToolCall("a", "terminal", '{"command":"ls"}'),))])
+    document.apply([RequestOpened(AT, request)])
+    asking = document.blocks[-1]
+    document.apply([RequestSettled(AT, request, Approval.ALLOWED_ONCE, "")])
+    assert isinstance(asking, ToolCard)
+    assert asking.state is CardState.ASKING
+    assert document.blocks[-1] == ToolCard("a", "terminal", "ls", approval=Approval.ALLOWED_ONCE)
+
+
+def test_a_cut_answer_without_text_still_says_so_and_a_refusal_stands_alone(told):
+    document = Document()
+    document.reset(
+        [
+            told.answer("", finish=Finish.CUT),
+            told.answer("", refusal="No.", finish=Finish.CONTENT_FILTER),
+            told.row(Role.NOTICE, "gone", level=Level.ERROR),
+        ]
+    )
+    assert document.blocks == [Answer("", Finish.CUT), Refusal("No."), NoticeBlock(Level.ERROR, "gone")]
+
+
+def test_arguments_that_are_not_json_are_shown_as_the_model_wrote_them(told):
+    document = Document()
+    document.reset([told.answer("", calls=(ToolCall("a", "terminal", '{"command": "ec'),))])
+    assert document.blocks == [ToolCard("a", "terminal", '{"command": "ec')]

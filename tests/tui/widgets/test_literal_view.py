@@ -1,0 +1,48 @@
+"""A text that is decided on can be read to its end."""
+
+from __future__ import annotations
+
+import pytest
+from textual.app import App, ComposeResult
+
+from tui.widgets.literal_view import LiteralView
+
+
+class Reading(App[None]):
+    CSS = "LiteralView { max-height: 8; }"
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.view = LiteralView(text)
+
+    def compose(self) -> ComposeResult:
+        yield self.view
+
+
+@pytest.mark.parametrize(
+    "text", ["ls" + "x" * 300 + "; rm -rf d", "\n".join(f"line {n}" for n in range(300)) + "\nthe end"]
+)
+async def test_C15_the_tail_of_a_long_text_is_reached_by_scrolling(text: str):
+    app = Reading(text)
+    async with app.run_test(size=(40, 12)) as pilot:
+        app.view.scroll_end(animate=False)
+        await pilot.pause()
+        rows = [app.view.render_line(y).text for y in range(app.view.size.height)]
+        assert text[-6:] in "".join(row.rstrip() for row in rows)
+        assert app.view.size.height <= 8
+
+
+async def test_nothing_is_lost_by_wrapping():
+    text = "echo " + "日本語🙂" * 40 + "\tend"
+    app = Reading(text)
+    async with app.run_test(size=(21, 60)) as pilot:
+        await pilot.pause()
+        rows = [app.view.render_line(y).text.rstrip() for y in range(app.view.line_count)]
+        assert "".join(rows).replace(" ", "") == text.replace(" ", "").replace("\t", "")
+
+
+async def test_D01_markup_is_text():
+    app = Reading(r"[/] [bold]x[/bold] [@click=app.quit]x[/] \[x]")
+    async with app.run_test(size=(60, 12)) as pilot:
+        await pilot.pause()
+        assert app.view.render_line(0).text.rstrip() == r"[/] [bold]x[/bold] [@click=app.quit]x[/] \[x]"

@@ -1,0 +1,1 @@
+"""The screen and the `hermes` command."""

@@ -1,0 +1,61 @@
+"""Words to the person who runs a command: answers on stdout, everything else on stderr."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+from typing import TextIO
+
+
+def answer(text: str) -> None:
+    """Text on stdout: its exact bytes into a file or pipe; on a terminal, spelled out what would act on it."""
+    if not text:
+        return
+    if _is_terminal(sys.stdout):
+        from agent.literal import visible
+
+        text = "\n".join(visible(line) for line in text.split("\n"))
+    _write(sys.stdout, text if text.endswith("\n") else f"{text}\n")
+
+
+def data(text: str) -> None:
+    """Machine-readable text on stdout, as it is."""
+    _write(sys.stdout, f"{text}\n")
+
+
+def remark(text: str) -> None:
+    """One line on stderr, spelled out what would act on a terminal."""
+    from agent.literal import visible
+
+    _write(sys.stderr, f"{' '.join(visible(line) for line in text.split(chr(10)))}\n")
+
+
+def has_screen() -> bool:
+    """Whether keys come from a terminal and what is drawn goes to one."""
+    return _is_terminal(sys.stdin) and _is_terminal(sys.stdout)
+
+
+def open_standard_files() -> None:
+    """Where fd 0, 1 or 2 was closed (`hermes <&-`), the next file opened would take its place and be written to."""
+    for fd in (0, 1, 2):
+        try:
+            os.fstat(fd)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+
+
+def _is_terminal(stream: TextIO | None) -> bool:
+    return stream is not None and stream.isatty()
+
+
+def _write(stream: TextIO | None, text: str) -> None:
+    """UTF-8 whatever the locale is. A reader that left (`| head`) is no error; nothing more is written to it."""
+    if stream is None:
+        return
+    try:
+        stream.buffer.write(text.encode("utf-8", "replace"))
+        stream.flush()
+    except OSError:
+        with suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

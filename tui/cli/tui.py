@@ -1,0 +1,132 @@
+"""`hermes tui`: the screen, from an opened profile to a restored terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent.hub import Hub
+from agent.open import open_hub
+from agent.profile import Profile
+from agent.workspace import find_workspace
+from tui.cli.console import has_screen, remark
+from tui.cli.log_file import LogFile, open_log
+from tui.cli.opening import open_stored
+from tui.cli.options import TuiOptions, folder
+from tui.ending import Ending
+from tui.keyboard import esc_delay_s
+from tui.terminal import Terminal, diverted_output
+from tui.warmup import Warmup, first_turn_jobs
+
+if TYPE_CHECKING:
+    from textual.app import App
+    from textual.driver import Driver
+
+log = logging.getLogger(__name__)
+
+WARM_AFTER_S = 0.25  # after the first frame: an import that starts at once would delay the first key
+LEAVE_S = 5.0  # for stopping what still runs after the person left
+USAGE = 2
+
+
+def run_tui(options: TuiOptions, environ: Mapping[str, str]) -> int:
+    """Show the screen until the person leaves; returns the exit code. Raises UserError before the screen is up."""
+    if not has_screen() or environ.get("TERM") == "dumb":
+        remark("hermes: the screen needs a terminal that can draw. For one prompt without it: hermes chat -q TEXT")
+        return USAGE
+    cwd = folder(options.cwd)
+    profile = Profile.load(environ)
+    try:
+        log_file = open_log(profile.home, profile.secrets.mask)
+        return Run(options, profile, cwd, log_file).until_left()
+    finally:
+        profile.db.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One sitting at the screen."""
+
+    options: TuiOptions
+    profile: Profile
+    cwd: Path
+    log_file: LogFile
+
+    def until_left(self) -> int:
+        terminal = Terminal.open()
+        try:
+            with Ending(terminal.restore, terminal.fd) as ending:
+                try:
+                    code = asyncio.run(self._show(terminal, ending))
+                except asyncio.CancelledError:
+                    code = 0  # asked to end before the screen was up
+                finally:
+                    terminal.restore()
+        finally:
+            terminal.close()
+        if code == 1 and ending.number is None:
+            remark(
+                "hermes ended because of an error in it. Your conversations are stored; "
+                f"the details are in {self.log_file.shown}"
+            )
+        return ending.exit_code or code
+
+    async def _show(self, terminal: Terminal, ending: Ending) -> int:
+        task = asyncio.current_task()
+        assert task is not None
+        ending.listen(task.cancel)
+        hub = await open_hub(self.profile, source="tui", is_attended=True, model=self.options.model)
+        try:
+            app = await self._app(hub)
+            with self._on(app, terminal, ending):
+                ending.listen(app.exit)
+                await app.run_async()
+            return app.return_code or 0
+        finally:
+            ending.listen(lambda: None)
+            ending.limit(LEAVE_S)
+            await hub.close("hermes was closed")
+            ending.unlisten()
+
+    async def _app(self, hub: Hub) -> App[None]:
+        from tui.app import HermesApp
+
+        return HermesApp(hub, await self._first(hub))
+
+    async def _first(self, hub: Hub) -> str:
+        """The session to show first. Raises UserError."""
+        stored = self.options.resume
+        if self.options.go_on:
+            stored = await hub.latest(find_workspace(self.cwd)) or ""
+        return (await open_stored(hub, stored, self.options.model)).id if stored else hub.create(self.cwd).id
+
+    def _on(self, app: App[None], terminal: Terminal, ending: Ending) -> AbstractContextManager[None]:
+        """Connect the app to the terminal, with our driver where it can be used."""
+        from tui.textual_seams import catch_crashes
+
+        catch_crashes(app, lambda error: log.error("the screen failed", exc_info=error))
+        warmup = Warmup(first_turn_jobs())
+        driver = self._driver(terminal, ending, warmup)
+        if driver is None:
+            asyncio.get_running_loop().call_later(2 * WARM_AFTER_S, warmup.start)
+            return terminal.lent()
+        app.driver_class = driver
+        return diverted_output(self.log_file.fd)
+
+    def _driver(self, terminal: Terminal, ending: Ending, warmup: Warmup) -> type[Driver] | None:
+        from tui.driver import Hooks, driver_for
+
+        environ = self.profile.environ
+        hooks = Hooks(
+            gone=ending.lost_terminal,
+            drawn=lambda: asyncio.get_running_loop().call_later(WARM_AFTER_S, warmup.start),
+            key=warmup.key_pressed,
+        )
+        # Apple's terminal prints the question whether it can draw frames in one piece.
+        ask_sync = environ.get("TERM_PROGRAM") != "Apple_Terminal"
+        return driver_for(terminal, hooks, esc_delay_s=esc_delay_s(environ), ask_sync=ask_sync)

@@ -1,0 +1,1 @@
+"""What the screen adds to the command table."""

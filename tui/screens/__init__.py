@@ -1,0 +1,1 @@
+"""Full screens and modals: each composes widgets, owns its keys and closes itself."""

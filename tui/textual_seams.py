@@ -1,0 +1,67 @@
+"""Everything that touches private Textual API, in one guarded place.
+
+Written against Textual 8.2. Where a later one differs, `own_driver_fits` says no and Textual's own driver is used.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+from textual.app import App
+from textual.events import Key
+from textual.message import Message
+
+log = logging.getLogger(__name__)
+
+
+class InputParser(Protocol):
+    """Characters of complete sequences in, input events out."""
+
+    def feed(self, data: str) -> Iterable[Message]: ...
+
+
+def input_parser() -> InputParser:
+    """Textual's own reader of terminal sequences."""
+    from textual._xterm_parser import XTermParser
+
+    return XTermParser()
+
+
+def own_driver_fits() -> bool:
+    """Whether this Textual has what our driver builds on. Its version number would cost 50 ms to look up."""
+    try:
+        events = list(input_parser().feed("a\x1b[A\x1b[<0;3;4M"))
+        keys = [event.key for event in events if isinstance(event, Key)]
+    except (ImportError, AttributeError, TypeError) as error:
+        log.warning("this Textual is unknown (%s); its own driver is used", error)
+        return False
+    return keys == ["a", "up"] and len(events) == 3
+
+
+def hold_drawing(app: App[None]) -> None:
+    """No more frames, until `resume_drawing`. Holds add up."""
+    app._begin_batch()  # pyright: ignore[reportPrivateUsage]
+
+
+def resume_drawing(app: App[None]) -> None:
+    """Draw again, and all of the screen: frames were left out."""
+    app._end_batch()  # pyright: ignore[reportPrivateUsage]
+    if app.screen_stack:
+        app.screen.refresh()
+
+
+def catch_crashes(app: App[None], report: Callable[[BaseException], None]) -> None:
+    """An error that nothing foresaw ends the app with return code 1; nothing is printed on the person's terminal.
+
+    Textual would print a traceback with local variables, and those may hold keys.
+    """
+
+    def end(error: Exception) -> None:
+        report(error)
+        app._exception = app._exception or error  # pyright: ignore[reportPrivateUsage]
+        app._return_code = 1  # pyright: ignore[reportPrivateUsage]
+        app._close_messages_no_wait()  # pyright: ignore[reportPrivateUsage]
+
+    app._handle_exception = end  # pyright: ignore[reportPrivateUsage]

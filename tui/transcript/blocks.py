@@ -1,0 +1,170 @@
+"""What a transcript is made of: frozen blocks, in the order a person reads them. No layout, no colour."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import cast
+
+from session.models import Approval, CallOutcome, Finish, Level, Message, Role, ToolCall
+
+SPOKEN_ARGUMENT = {"terminal": "command", "read_file": "path", "write_file": "path"}
+"""The argument that says most about a call of a known tool."""
+
+UNFINISHED = frozenset({Finish.LENGTH, Finish.CONTENT_FILTER, Finish.CUT, Finish.ERROR, Finish.INTERRUPTED})
+
+
+class CardState(StrEnum):
+    """Where a tool call stands. The last four are how it ended."""
+
+    WAITING = "waiting"
+    ASKING = "asking"
+    RUNNING = "running"
+    OK = "ok"
+    ERROR = "error"
+    NOT_RUN = "not_run"
+    INTERRUPTED = "interrupted"
+
+
+ENDED = {
+    CallOutcome.OK: CardState.OK,
+    CallOutcome.ERROR: CardState.ERROR,
+    CallOutcome.NOT_RUN: CardState.NOT_RUN,
+    CallOutcome.INTERRUPTED: CardState.INTERRUPTED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What the person said."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reasoning:
+    """What the model thought before its answer."""
+
+    text: str
+    is_open: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Markdown from the model. `finish` tells how it ended; an open one is still being written."""
+
+    source: str
+    finish: Finish = Finish.STOP
+    is_open: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What the model said instead of an answer."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCard:
+    """A tool call and what became of it. `output` is the result as the model reads it, or the live tail until then."""
+
+    call_id: str
+    name: str
+    shown: str
+    state: CardState = CardState.WAITING
+    approval: Approval = Approval.NOT_ASKED
+    cause: str = ""
+    exit_code: int | None = None
+    duration_s: float = 0.0
+    output: str = ""
+
+    @property
+    def is_ended(self) -> bool:
+        return self.state in (CardState.OK, CardState.ERROR, CardState.NOT_RUN, CardState.INTERRUPTED)
+
+
+@dataclass(frozen=True, slots=True)
+class NoticeBlock:
+    """Something the person was told, kept with the conversation."""
+
+    level: Level
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """What is being waited for while nothing of the answer has come. Only a working transcript ends in one."""
+
+    text: str
+
+
+Block = Prompt | Reasoning | Answer | Refusal | ToolCard | NoticeBlock | Activity
+
+
+def blocks_of(row: Message) -> list[Block]:
+    """The blocks a stored row stands for. A tool row that answers a known call completes its card instead."""
+    match row.role:
+        case Role.USER:
+            return [Prompt(row.content)]
+        case Role.NOTICE:
+            return [NoticeBlock(row.level, row.content)]
+        case Role.TOOL:
+            return [card_of_result(row)]
+        case Role.ASSISTANT:
+            return [*_spoken(row), *(card_of_call(call) for call in row.calls)]
+
+
+def _spoken(row: Message) -> list[Block]:
+    blocks: list[Block] = []
+    if row.reasoning:
+        blocks.append(Reasoning(row.reasoning))
+    if row.content or _must_be_marked(row):
+        blocks.append(Answer(row.content, row.finish or Finish.STOP))
+    if row.refusal:
+        blocks.append(Refusal(row.refusal))
+    return blocks
+
+
+def _must_be_marked(row: Message) -> bool:
+    """Whether an answer without text still has to say how it ended. A refusal speaks for itself."""
+    return row.finish in UNFINISHED and not (row.refusal and row.finish is Finish.CONTENT_FILTER)
+
+
+def card_of_call(call: ToolCall) -> ToolCard:
+    return ToolCard(call.id, call.name, spoken_arguments(call))
+
+
+def card_of_result(row: Message, card: ToolCard | None = None) -> ToolCard:
+    """The card of a tool row; without its call (a damaged transcript) the row itself is shown."""
+    result = row.result
+    if result is None:
+        return ToolCard("", "tool", "", CardState.OK, output=row.content)
+    return ToolCard(
+        call_id=result.call_id,
+        name=card.name if card else result.tool,
+        shown=card.shown if card else "",
+        state=ENDED[result.outcome],
+        approval=result.approval,
+        cause=result.cause,
+        exit_code=result.exit_code,
+        duration_s=result.duration_s,
+        output=row.content,
+    )
+
+
+def spoken_arguments(call: ToolCall) -> str:
+    """What a person reads beside a tool's name. Arguments that are not JSON are shown as the model wrote them."""
+    try:
+        parsed: object = json.loads(call.arguments)
+    except (ValueError, RecursionError):
+        return call.arguments
+    if not isinstance(parsed, dict):
+        return call.arguments
+    arguments = cast("Mapping[str, object]", parsed)
+    spoken = arguments.get(SPOKEN_ARGUMENT.get(call.name, ""))
+    if isinstance(spoken, str):
+        return spoken
+    return ", ".join(f"{name}: {value}" for name, value in arguments.items())

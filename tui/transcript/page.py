@@ -1,0 +1,137 @@
+"""What of the transcript is on screen. The truth is an anchor, the block and line of the top row: heights that turn out
+other than estimated move the scrollbar's thumb, never the text.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+
+from textual.strip import Strip
+
+from tui.transcript.layout import Layout
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """A line of a block."""
+
+    block: int = 0
+    line: int = 0
+
+
+class Page:
+    """A window of `rows` lines on a layout, either following the end or resting on its anchor."""
+
+    def __init__(self, layout: Layout, rows: int) -> None:
+        self._layout = layout
+        self._rows = rows
+        self.anchor = Anchor()
+        self.is_following = True
+
+    @property
+    def top(self) -> int:
+        """The line of the transcript in the top row."""
+        if self.anchor.block >= len(self._layout):
+            return 0
+        return self._layout.start(self.anchor.block) + self.anchor.line
+
+    def resize(self, layout: Layout, rows: int) -> None:
+        """Go on with another width, theme or height; the top row keeps its place in its block."""
+        block, line = self.anchor.block, self.anchor.line
+        if block < len(self._layout) and block < len(layout) and not self.is_following:
+            share = line / max(1, self._layout.height(block))
+            height = len(layout.strips(block))
+            line = line if height == self._layout.height(block) else min(height - 1, round(share * height))
+        self._layout, self._rows = layout, rows
+        self.anchor = Anchor(block, line)
+
+    def visible(self) -> list[tuple[int, Strip]]:
+        """The rows to show, as (block, strip): fewer than there are only when all of it fits."""
+        if not len(self._layout):
+            return []
+        if self.is_following or self.anchor.block >= len(self._layout):
+            self._to_end()
+        height = len(self._layout.strips(self.anchor.block))
+        self.anchor = Anchor(self.anchor.block, min(self.anchor.line, height - 1))
+        rows = self._from_anchor()
+        if len(rows) < self._rows and self.anchor != Anchor():
+            self._to_end()  # the anchor is too near the end to fill the page
+            rows = self._from_anchor()
+        return rows
+
+    def scroll(self, lines: int) -> None:
+        """Move by so many lines; at the end the page follows again."""
+        if not len(self._layout):
+            return
+        if lines < 0:
+            self._up(-lines)
+        elif not self.is_following:
+            self._down(lines)
+        self.rest()
+
+    def jump(self, line: int) -> None:
+        """Show this line of the transcript in the top row, as near as heights are known."""
+        size = len(self._layout)
+        if not size:
+            return
+        starts = range(size)
+        block = max(0, bisect_right(starts, max(0, line), key=self._layout.start) - 1)
+        inside = max(0, line - self._layout.start(block))
+        estimated = max(1, self._layout.height(block))
+        height = len(self._layout.strips(block))
+        self.anchor = Anchor(block, min(height - 1, inside * height // estimated))
+        self.rest()
+
+    def follow(self) -> None:
+        self.is_following = True
+
+    def rest(self) -> None:
+        """Keep the top row where it is; follow when, and only when, the last line is on the page."""
+        self.is_following = False
+        self.is_following = self._rows_from_anchor() <= self._rows
+
+    def _rows_from_anchor(self) -> int:
+        """Lines from the top row to the end, as far as they matter: past one page it stops counting."""
+        rows = -self.anchor.line
+        for index in range(self.anchor.block, len(self._layout)):
+            rows += len(self._layout.strips(index))
+            if rows > self._rows:
+                break
+        return rows
+
+    def _up(self, lines: int) -> None:
+        block, line = self.anchor.block, self.anchor.line - lines
+        while line < 0 and block > 0:
+            block -= 1
+            line += len(self._layout.strips(block))
+        self.anchor = Anchor(block, max(0, line))
+
+    def _down(self, lines: int) -> None:
+        block, line = self.anchor.block, self.anchor.line + lines
+        last = len(self._layout) - 1
+        while block < last and line >= len(self._layout.strips(block)):
+            line -= len(self._layout.strips(block))
+            block += 1
+        self.anchor = Anchor(block, min(line, len(self._layout.strips(block)) - 1))
+
+    def _to_end(self) -> None:
+        """Anchor the page so that its last row is the last line."""
+        left = self._rows
+        for index in range(len(self._layout) - 1, -1, -1):
+            left -= len(self._layout.strips(index))
+            if left <= 0:
+                self.anchor = Anchor(index, -left)
+                return
+        self.anchor = Anchor()
+
+    def _from_anchor(self) -> list[tuple[int, Strip]]:
+        rows: list[tuple[int, Strip]] = []
+        line = self.anchor.line
+        for index in range(self.anchor.block, len(self._layout)):
+            strips = self._layout.strips(index)
+            rows.extend((index, strip) for strip in strips[line : line + self._rows - len(rows)])
+            if len(rows) == self._rows:
+                break
+            line = 0
+        return rows

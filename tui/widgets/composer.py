@@ -1,0 +1,122 @@
+"""Where a prompt is written: a draft that is never lost, sent by Enter."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from textual import events
+from textual.timer import Timer
+
+from tui.app_of import app_of
+from tui.keys import COMPOSER_KEYS
+from tui.widgets.bursts import BURST_S, Bursts, Enter
+from tui.widgets.grapheme_area import GraphemeArea
+
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_LINE_ENDS = re.compile("\r\n?")
+_MAY_SKIP = frozenset({"ctrl+c", "super+c"})  # without a selection these are for the screen
+
+
+def clean_paste(text: str) -> str:
+    """Pasted text as a draft holds it: lines end in a newline, control characters are dropped, so is the last line end."""
+    return _CONTROLS.sub("", _LINE_ENDS.sub("\n", text)).removesuffix("\n")
+
+
+class Composer(GraphemeArea):
+    """Enter sends; Shift+Enter, Alt+Enter and Ctrl+J break the line. Grows with its text to a third of the screen."""
+
+    ALLOW_SELECT = False  # a drag over the transcript must not take the draft with it
+    BINDINGS = COMPOSER_KEYS
+    DEFAULT_CSS = """
+    Composer, Composer.-textual-compact {
+        height: auto; min-height: 3; max-height: 33vh; padding: 0 1; margin: 0 1;
+        border: round $border-blurred !important; background: $background;
+        scrollbar-size-vertical: 1;
+    }
+    Composer:focus { border: round $border !important; }
+    Composer .text-area--placeholder { color: $foreground 45%; }
+    """
+
+    def __init__(self, send: Callable[[str], None], leave: Callable[[], None]) -> None:
+        """`send` takes the draft, or leaves it where it is; called at once and in the order of keys. `leave` quits."""
+        super().__init__(compact=True, highlight_cursor_line=False, placeholder="Ask for anything")
+        self.cursor_blink = False
+        self._send, self._leave = send, leave
+        self._bursts = Bursts()
+        self._waiting: Timer | None = None  # an Enter that is not yet known to send
+
+    def set_draft(self, text: str) -> None:
+        """Put another draft here, with the cursor at its end."""
+        self._drop_waiting()
+        self.load_text(text)
+        self.move_cursor(self.document.end)
+
+    async def on_key(self, event: events.Key) -> None:
+        """Every key in the order it came. Bindings left to the app would run after letters typed behind them."""
+        if self._waiting is not None:
+            self._settle_enter(breaks=self._bursts.continues(event.time))
+        if event.key == "enter":
+            event.stop()
+            event.prevent_default()
+            self._enter(event.time)
+            return
+        self._bursts.key(event.time)
+        if event.is_printable or event.key in _MAY_SKIP:
+            return
+        active = self.screen.active_bindings.get(event.key)
+        if active is not None and active.node is self:
+            event.stop()
+            event.prevent_default()
+            await self.run_action(active.binding.action)
+
+    def on_paste(self, event: events.Paste) -> None:
+        event.stop()
+        event.prevent_default()
+        if self._waiting is not None:
+            self._settle_enter(breaks=self._bursts.continues(event.time))
+        self._bursts.paste(event.time)
+        self.history.checkpoint()
+        if result := self.replace(clean_paste(event.text), *self.selection, maintain_selection_offset=False):
+            self.move_cursor(result.end_location)
+
+    def action_send(self) -> None:
+        self._send(self.text)
+
+    def action_new_line(self) -> None:
+        self.replace("\n", *self.selection, maintain_selection_offset=False)
+
+    def action_leave_or_delete(self) -> None:
+        if self.text:
+            self.action_delete_right()
+        else:
+            self._leave()
+
+    def _enter(self, at_s: float) -> None:
+        match self._bursts.enter(at_s):
+            case Enter.SENDS:
+                self.action_send()
+            case Enter.BREAKS_LINE:
+                self.action_new_line()
+            case Enter.WAITS:
+                self._waiting = self.set_timer(BURST_S, self._nothing_followed)
+
+    def _nothing_followed(self) -> None:
+        # Input that was read meanwhile may still be on its way through the app's queue.
+        if app_of(self).message_queue_size:
+            self._waiting = self.set_timer(BURST_S, self._nothing_followed)
+        else:
+            self._settle_enter(breaks=False)
+
+    def _drop_waiting(self) -> None:
+        if self._waiting is not None:
+            self._waiting.stop()
+            self._waiting = None
+
+    def _settle_enter(self, *, breaks: bool) -> None:
+        self._drop_waiting()
+        if breaks:
+            self._bursts.broke_line()
+            self.action_new_line()
+        else:
+            self.action_send()

@@ -1,0 +1,87 @@
+"""A text area whose cursor and deletions step over visible characters, never into one (D08)."""
+
+from __future__ import annotations
+
+from rich.text import Text
+from textual.events import MouseEvent
+from textual.strip import Strip
+from textual.widgets import TextArea
+from textual.widgets.text_area import EditResult, Location
+
+from session.titles import graphemes
+
+
+def boundary_before(line: str, column: int) -> int:
+    """The start of the visible character that `column` lies in; `column` itself where it lies between two."""
+    if column <= 0 or column >= len(line) or line.isascii():
+        return column
+    at = 0
+    for piece in graphemes(line):
+        if at + len(piece) > column:
+            return at
+        at += len(piece)
+    return at
+
+
+def boundary_after(line: str, column: int) -> int:
+    """The end of the visible character that `column` lies in; `column` itself where it lies between two."""
+    before = boundary_before(line, column)
+    return column if before == column else before + len(graphemes(line[before:])[0])
+
+
+class GraphemeArea(TextArea):
+    """TextArea counts code points; a family emoji is seven of them and one character to the person."""
+
+    # --- where the cursor may go
+
+    def get_cursor_left_location(self) -> Location:
+        return self._start_of(super().get_cursor_left_location())
+
+    def get_cursor_right_location(self) -> Location:
+        return self._end_of(super().get_cursor_right_location())
+
+    def get_cursor_up_location(self) -> Location:
+        return self._start_of(super().get_cursor_up_location())
+
+    def get_cursor_down_location(self) -> Location:
+        return self._start_of(super().get_cursor_down_location())
+
+    def get_cursor_word_left_location(self) -> Location:
+        return self._start_of(super().get_cursor_word_left_location())
+
+    def get_cursor_word_right_location(self) -> Location:
+        return self._end_of(super().get_cursor_word_right_location())
+
+    def get_target_document_location(self, event: MouseEvent) -> Location:
+        return self._start_of(super().get_target_document_location(event))
+
+    def delete(self, start: Location, end: Location, *, maintain_selection_offset: bool = True) -> EditResult:
+        first, last = sorted((start, end))
+        return super().delete(
+            self._start_of(first), self._end_of(last), maintain_selection_offset=maintain_selection_offset
+        )
+
+    # --- how it is drawn
+
+    def get_line(self, line_index: int) -> Text:
+        """The line, with the cursor's style on the whole visible character under it."""
+        line = super().get_line(line_index)
+        row, column = self.cursor_location
+        text = line.plain
+        if row != line_index or text.isascii() or column >= len(text) or not self.has_focus:
+            return line
+        line.stylize(self.get_component_rich_style("text-area--cursor"), column, boundary_after(text, column + 1))
+        return line
+
+    def render_line(self, y: int) -> Strip:
+        # The base class styles one code point as the cursor. Segments of one style are joined again, since half a
+        # joined emoji has another width than it has in the whole.
+        return super().render_line(y).simplify()
+
+    def _start_of(self, location: Location) -> Location:
+        row, column = location
+        return row, boundary_before(self.document.get_line(row), column)
+
+    def _end_of(self, location: Location) -> Location:
+        row, column = location
+        return row, boundary_after(self.document.get_line(row), column)

@@ -13,9 +13,10 @@ from uuid import uuid4
 from agent.approvals.inbox import Answer
 from agent.approvals.policy import Allow, Ask, judge
 from agent.events import CallOutput, CallStarted, RequestOpened, RequestSettled, TurnEvent
-from agent.open_session import OpenSession
+from agent.open_session import OpenSession, SameCall
 from agent.tools.base import Arguments, BadArguments, CallContext, Tool, ToolResult
 from session.models import Approval, ApprovalRequest, CallOutcome, CallResult, Finish, ToolCall
+from session.tables import Tables
 
 log = logging.getLogger(__name__)
 
@@ -38,15 +39,18 @@ async def run_calls(
 async def _run_call(s: OpenSession, call: ToolCall, finish: Finish) -> AsyncGenerator[TurnEvent, None]:
     try:
         tool, args = _read(s, call, finish)
-        verdict, shown = judge(tool.NAME, tool.touches(args, s.place), s.place), tool.shown(args)
+        touch = tool.touches(args, s.place)
+        verdict, shown = judge(tool.NAME, touch, s.place), tool.shown(args)
     except (NotRunnable, BadArguments) as reason:
         yield await _not_run(s, call, Answer(Approval.NOT_ASKED, str(reason)), str(reason))
         return
+    # The very same call, still on the same files: a path that was allowed may lead elsewhere by now (C18).
+    same: SameCall = (tool.NAME, json.dumps(args, sort_keys=True), touch)
     answer = Answer(Approval.NOT_ASKED)
     match verdict:
         case Allow():
             pass
-        case Ask() if (tool.NAME, shown) in s.allowed:
+        case Ask() if same in s.allowed:
             answer = Answer(Approval.ALLOWED_SESSION)
         case Ask(why):
             request = await _open_request(s, call, shown, why)
@@ -57,7 +61,7 @@ async def _run_call(s: OpenSession, call: ToolCall, finish: Finish) -> AsyncGene
         yield await _not_run(s, call, answer, refusal_text(answer))
         return
     if answer.approval is Approval.ALLOWED_SESSION:
-        s.allowed.add((tool.NAME, shown))
+        s.allowed.add(same)
     async for event in _run(s, call, tool, args, shown, answer.approval):
         yield event
 
@@ -68,7 +72,7 @@ def _read(s: OpenSession, call: ToolCall, finish: Finish) -> tuple[Tool, Argumen
         raise NotRunnable(f"There is no tool named {call.name!r}. The tools are: {', '.join(s.parts.tools)}.")
     try:
         args: object = json.loads(call.arguments or "{}")
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         # Cut arguments are never completed: half a write would run (A17).
         if finish is Finish.LENGTH:
             raise NotRunnable(
@@ -90,8 +94,15 @@ async def _open_request(s: OpenSession, call: ToolCall, shown: str, why: str) ->
         why=why,
         opened_at=time.time(),
     )
-    await s.write(lambda tables: tables.approvals.open(request))
-    return request
+
+    def store(tables: Tables) -> ApprovalRequest:
+        for waiting in tables.approvals.waiting(s.id):
+            if waiting.call_id == call.id:
+                return waiting  # opened by a process that died: it is asked again under its own id
+        tables.approvals.open(request)
+        return request
+
+    return await s.write(store)
 
 
 async def _answer(s: OpenSession, request: ApprovalRequest) -> Answer:

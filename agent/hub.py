@@ -65,20 +65,28 @@ class Hub:
         self._listeners: list[tuple[str | None, Listener]] = []
         self._unread: set[str] = set()
         self._local: Sequence[LocalServer] = ()
+        self._opening = asyncio.Lock()  # a session has one runtime, however often it is asked for
 
     # --- sessions
 
     async def open(self, session_id: str) -> Runtime:
         """Open a stored session, settled if a process died in it. Raises NoSuchSession."""
-        if session_id in self._runtimes:
+        async with self._opening:
+            if session_id not in self._runtimes:
+                await self._recover(session_id)
             return self._runtimes[session_id]
+
+    async def _recover(self, session_id: str) -> None:
         stored = await self._read(lambda tables: tables.sessions.get(session_id))
         if stored is None:
             raise NoSuchSession(session_id=session_id)
         rows = await self._read(lambda tables: tables.messages.all(session_id))
         runtime = self._add(OpenSession(self._parts, stored, stored.route or self.choice.route, rows))
-        await runtime.recover()
-        return runtime
+        try:
+            await runtime.recover()
+        except UserError:
+            del self._runtimes[session_id]  # not settled: the next opening tries again
+            raise
 
     def create(self, cwd: Path, route: Route | None = None) -> Runtime:
         """A new session. It is stored with its first prompt, so that an unused one leaves no trace."""
@@ -117,7 +125,7 @@ class Hub:
     async def listing(self, limit: int = 50) -> list[SessionLine]:
         """The sessions last worked in, newest first."""
         stored = await self._read(lambda tables: tables.sessions.listing(limit))
-        return [self._line(session) for session in stored if session.end_reason is not EndReason.DELETED]
+        return [self._line(session) for session in stored]
 
     async def end(self, session_id: str, reason: EndReason) -> None:
         """Close a session for good, by the person's own command; a turn in it is stopped first."""

@@ -10,7 +10,7 @@ from agent.hub import Hub
 from agent.open_session import Parts
 from agent.profile import Profile
 from agent.providers.base import Provider
-from agent.route import Choice, check_supported, choose_route, request_extras
+from agent.route import Choice, check_supported, choose_route, missing_key, request_extras
 from agent.tools.base import Workplace
 from agent.tools.registry import TOOLS, definitions
 from agent.tools.shell_run import end_all
@@ -63,10 +63,12 @@ class Providers:
 
             return DemoProvider(home=self._profile.home.shown)
         check_supported(route)
+        key = self._profile.secrets.get(route.key_ref)
+        if route.key_ref and key is None:  # a stored session may outlive the key it was made with
+            raise missing_key(route.provider, route.key_ref, self._profile.secrets)
         from agent.providers.chat import ChatProvider
         from agent.providers.retry import RetryingProvider
 
-        key = self._profile.secrets.get(route.key_ref) if route.key_ref else None
         chat = ChatProvider(route.base_url, key or "")
         return RetryingProvider(chat, stream_retries=self._profile.settings.agent.stream_retries)
 

@@ -19,8 +19,8 @@ from agent.config.settings import Settings
 from agent.context.meter import ContextFigure, measure
 from agent.events import (
     AnswerRestarted,
-    Notice,
     ReasoningDelta,
+    RequestSettled,
     RowStored,
     Stamp,
     TextDelta,
@@ -30,10 +30,11 @@ from agent.events import (
     UsageRead,
 )
 from agent.prompt import system_prompt
-from agent.providers.base import Delta, Provider, ReasoningPart, RefusalPart, Reply, Restarting, TextPart
-from agent.tools.base import Tool, Workplace
+from agent.providers.base import NOTHING, Delta, Provider, ReasoningPart, RefusalPart, Reply, Restarting, TextPart
+from agent.tools.base import Tool, Touch, Workplace
 from session.db import SessionDB
 from session.models import (
+    Approval,
     CallResult,
     ExitReason,
     Finish,
@@ -46,6 +47,8 @@ from session.models import (
     ToolCall,
     Usage,
 )
+from session.partials import joined
+from session.settlement import Settlement, settle
 from session.tables import Tables
 from session.titles import derive_title
 
@@ -53,7 +56,10 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
+SameCall = tuple[str, str, Touch]  # the tool, its arguments, and what they reached when they were judged
+
 CHECKPOINT_S = 0.5  # how much streamed text a kill may cost
+LEFT_OPEN = "its turn could not be finished"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +88,11 @@ class OpenSession:
     rows: list[Message]
     is_stored: bool = True
     opening_notice: str = ""  # said once, in the first stored row of a new session
-    allowed: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])  # (tool, shown) allowed for the session
+    allowed: set[SameCall] = field(default_factory=set[SameCall])  # what may run again unasked in this session
     turn_usage: Usage = field(default_factory=Usage)
     _seq: int = 0
-    _unsaved: Partial = field(default_factory=Partial)
+    _said: list[Partial] = field(default_factory=list[Partial])  # the answer under way, piece by piece
+    _saved: int = 0  # how many of its pieces were handed to the store
     _saved_at: float = 0.0
 
     # --- reading
@@ -120,8 +127,12 @@ class OpenSession:
     # --- one step each of a turn
 
     async def begin(self, text: str) -> list[TurnEvent]:
-        """Store what the person asked, with the session itself if this is its first row."""
-        now = time.time()
+        """Store what the person asked, with the session itself if this is its first row.
+
+        Another process may have worked here since the last turn, or the last one could not be settled: what is new in
+        the store comes into memory first, and is legal by then.
+        """
+        now, known_id, said = time.time(), self.last_row_id, joined(self._said)
         self.turn_usage = Usage()
         asked = [self._row(Role.NOTICE, self.opening_notice)] if self.opening_notice else []
         asked.append(self._row(Role.USER, text))
@@ -129,14 +140,22 @@ class OpenSession:
         if is_new:
             self.session = replace(self.session, title=derive_title(text))
 
-        def store(tables: Tables) -> list[Message]:
+        def store(tables: Tables) -> tuple[Settlement | None, list[Message]]:
             if is_new:
                 tables.sessions.create(self.session)
+            settled = None
+            if tables.turns.open_since(self.id) is not None:
+                keep(tables, self.id, said, known_id)
+                settled = settle(tables, self.id, finish=Finish.CUT, cause=LEFT_OPEN, at=now, keep_waiting=False)
             tables.turns.begin(self.id, now)
-            return [tables.messages.append(row) for row in asked]
+            for row in asked:
+                tables.messages.append(row)
+            return settled, tables.messages.after(self.id, known_id)
 
-        stored = await self.write(store)
-        return [TurnStarted(self.stamp()), *(self.remember(row) for row in stored)]
+        settled, stored = await self.write(store)
+        self._forget_answer()
+        withdrawn = self._withdrawn(settled, LEFT_OPEN) if settled else []
+        return [TurnStarted(self.stamp()), *withdrawn, *(self.remember(row) for row in stored)]
 
     async def resume(self) -> TurnEvent:
         """Go on with a turn that a dead process left waiting for an answer."""
@@ -156,7 +175,7 @@ class OpenSession:
                 self._keep(Partial(refusal=text))
                 return TextDelta(self.stamp(), text)
             case Restarting(attempt, attempts, reason, wait_s):
-                self._unsaved = Partial()
+                self._forget_answer()
                 self._later(lambda tables: tables.partials.clear(self.id))
                 return AnswerRestarted(self.stamp(), attempt, attempts, reason, wait_s)
 
@@ -176,7 +195,7 @@ class OpenSession:
             return tables.messages.append(replace(row, calls=calls))
 
         stored = await self.write(store)
-        self._unsaved = Partial()
+        self._forget_answer()
         events: list[TurnEvent] = [self.remember(stored)]
         if reply.usage is not None:
             self.turn_usage += reply.usage
@@ -202,12 +221,25 @@ class OpenSession:
         await self.write(lambda tables: tables.turns.end(self.id, reason, now))
         return TurnEnded(self.stamp(), reason)
 
-    async def save_partial(self) -> None:
-        """Hand what is not yet saved of the open answer to the store."""
-        unsaved, self._unsaved = self._unsaved, Partial()
-        if unsaved:
-            now = time.time()
-            await self.write(lambda tables: tables.partials.append(self.id, unsaved, now))
+    async def settle(
+        self, finish: Finish, cause: str, reason: ExitReason, *, keep_waiting: bool = False, part: Partial = NOTHING
+    ) -> tuple[Settlement, list[TurnEvent]]:
+        """Make a turn that was stopped legal, and catch up with the store: what was being written by then is in it.
+
+        `part` is what is known of the answer where nothing of it was said since its last restart.
+        """
+        now, known_id, said = time.time(), self.last_row_id, joined(self._said) or part
+
+        def mend(tables: Tables) -> tuple[Settlement, list[Message]]:
+            keep(tables, self.id, said, known_id)
+            settled = settle(
+                tables, self.id, finish=finish, cause=cause, at=now, keep_waiting=keep_waiting, reason=reason
+            )
+            return settled, tables.messages.after(self.id, known_id)
+
+        settled, rows = await self.write(mend)
+        self._forget_answer()
+        return settled, [*self._withdrawn(settled, cause), *(self.remember(row) for row in rows)]
 
     def remember(self, row: Message) -> TurnEvent:
         """Take a stored row into memory and announce it."""
@@ -215,26 +247,25 @@ class OpenSession:
         self.rows.append(row)
         return RowStored(self.stamp(), row)
 
-    def notice(self, level: Level, text: str) -> Notice:
-        return Notice(self.stamp(), level, text)
-
     # --- inside
 
     def _row(self, role: Role, content: str) -> Message:
         return Message(session_id=self.id, role=role, content=content, created_at=time.time())
 
+    def _withdrawn(self, settled: Settlement, cause: str) -> list[TurnEvent]:
+        return [RequestSettled(self.stamp(), asked, Approval.CANCELLED, cause) for asked in settled.withdrawn]
+
     def _keep(self, more: Partial) -> None:
-        held = self._unsaved
-        self._unsaved = Partial(
-            held.content + more.content, held.reasoning + more.reasoning, held.refusal + more.refusal
-        )
+        self._said.append(more)
         now = time.monotonic()
         if now - self._saved_at < CHECKPOINT_S:
             return
-        self._saved_at = now
-        unsaved, self._unsaved = self._unsaved, Partial()
-        at = time.time()
+        unsaved, at = joined(self._said[self._saved :]), time.time()
+        self._saved, self._saved_at = len(self._said), now
         self._later(lambda tables: tables.partials.append(self.id, unsaved, at))
+
+    def _forget_answer(self) -> None:
+        self._said, self._saved = [], 0
 
     def _later(self, change: Callable[[Tables], object]) -> None:
         """A write nobody waits for; the writer thread keeps the order."""
@@ -245,6 +276,17 @@ def _log_failure(future: Future[object]) -> None:
     error = future.exception()
     if error is not None:
         log.warning("a checkpoint of the open answer was not saved: %s", error)
+
+
+def keep(tables: Tables, session_id: str, said: Partial, known_id: int) -> None:
+    """Put the whole of an open answer in the place of its checkpoints, of which a full disk may have refused some.
+
+    Nothing is kept of an answer that became a row after `known_id`.
+    """
+    became_row = any(row.role is Role.ASSISTANT for row in tables.messages.after(session_id, known_id))
+    if said and not became_row:
+        tables.partials.clear(session_id)
+        tables.partials.append(session_id, said, time.time())
 
 
 def unique_calls(calls: Sequence[ToolCall], taken: set[str]) -> tuple[ToolCall, ...]:

@@ -60,10 +60,14 @@ def _wire_call(call: ToolCall) -> Wire:
 def legal_arguments(raw: str) -> str:
     """Arguments a server will take back. Broken JSON would poison the history with a 400 on each request (A18)."""
     try:
-        parsed = json.loads(raw)
-    except ValueError:
+        parsed = json.loads(raw, parse_constant=_refuse)
+    except (ValueError, RecursionError):
         return "{}"
     return raw if isinstance(parsed, dict) else "{}"
+
+
+def _refuse(constant: str) -> object:
+    raise ValueError(f"{constant} is not JSON, though Python reads it")
 
 
 def _wire_result(call: ToolCall, row: Message | None) -> Wire:

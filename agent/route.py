@@ -78,6 +78,13 @@ def check_supported(route: Route) -> None:
         )
 
 
+def missing_key(provider: str, key_env: str, secrets: Secrets) -> RouteError:
+    return RouteError(
+        reason=f"The provider {provider} needs a key. Put {key_env}=... into {secrets.file}, "
+        f"or set {key_env} in the environment before you start hermes."
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Routes:
     """All routes that can be taken with these settings, keys and local servers."""
@@ -143,10 +150,7 @@ class Routes:
         # A server of the person's own never gets the key of the known one whose name it took.
         key_env = own.key_env or (known.key_env if known and base_url == known.base_url else "")
         if key_env and not self.secrets.get(key_env):
-            raise RouteError(
-                reason=f"The provider {name} needs a key. Put {key_env}=... into {self.secrets.file}, "
-                f"or set {key_env} in the environment before you start hermes."
-            )
+            raise missing_key(name, key_env, self.secrets)
         return Route(name, "", base_url, own.api_mode, key_env)
 
     def _with_model(self, route: Route, model: str, own: ProviderSettings, known: KnownProvider | None) -> Route:

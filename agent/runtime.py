@@ -12,27 +12,27 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
-from agent.events import RequestOpened, RequestSettled, TurnEnded, TurnEvent, TurnStarted
+from agent.events import RequestOpened, RequestSettled, RowStored, TurnEnded, TurnEvent, TurnStarted
 from agent.open_session import OpenSession
-from agent.providers.base import ErrorKind, ProviderError
+from agent.providers.base import NOTHING, ErrorKind, ProviderError
 from agent.turn import resume_turn, run_turn
 from session.errors import UserError
 from session.lease import TurnLease
 from session.models import (
-    Approval,
     ExitReason,
     Finish,
     Level,
-    Message,
+    Partial,
+    Role,
     Route,
     ToolCall,
 )
-from session.settlement import Settlement, settle
-from session.tables import Tables
+from session.settlement import Settlement
 
 log = logging.getLogger(__name__)
 
 INTERRUPTED = "the turn was interrupted"
+FAILED = "the turn failed"
 PROCESS_DIED = "hermes ended before this was answered"
 
 
@@ -50,12 +50,17 @@ UNFORESEEN = "The turn failed inside hermes and was stopped; what is stored is s
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Why a turn did not end by itself. `cause` is a clause for an interrupt, a sentence for a failure."""
+    """Why a turn did not end by itself. `cause` is told in the results of calls that did not run, as a clause.
+
+    `error` is a sentence for the person, "" for an interrupt; `part` is what a broken answer had said.
+    """
 
     finish: Finish
     reason: ExitReason
     cause: str
     kind: str = ""
+    error: str = ""
+    part: Partial = NOTHING
 
 
 class BusyElsewhere(UserError):
@@ -70,15 +75,16 @@ class Runtime:
     def __init__(self, s: OpenSession, locks: Path, publish: Callable[[TurnEvent], None]) -> None:
         self.s = s
         self.queue: deque[str] = deque()
-        self.queue_is_held = False  # after an interrupt or a failure the queue waits for the person
+        self.queue_is_held = False  # what was queued before an interrupt or a failure waits for the person
         self.state = Live.IDLE
         self.working_since: float | None = None
         self._locks = locks
         self._publish_to_hub = publish
         self._task: asyncio.Task[None] | None = None
         self._cause = INTERRUPTED
-        self._is_stopping = False  # the turn is being settled; to stop it again changes nothing
-        self._asks_again = False  # the turn was left waiting by a process that died
+        self._is_stopping = False  # an interrupt was asked for; a second one changes nothing
+        self._is_stoppable = False  # the turn's steps are run, and not yet what settles them
+        self._asks_again = False  # the turn was left waiting by a process that died, and nobody has answered since
         self._unstored: str | None = None  # the prompt of a turn that has not begun
 
     @property
@@ -93,8 +99,10 @@ class Runtime:
 
     def submit(self, text: str) -> None:
         """Start a turn, or queue the text behind the one that runs."""
-        if self._asks_again and self.state is Live.ASKING:
-            self.queue.appendleft(text)
+        if not self.queue:
+            self.queue_is_held = False  # what is typed after an interrupt was not held back by it
+        if self._asks_again and self.state is Live.ASKING and not self._is_stopping:
+            self.queue.append(text)
             self.interrupt(PROCESS_DIED, holds_queue=False)
         elif self.is_busy:
             self.queue.append(text)
@@ -105,11 +113,11 @@ class Runtime:
         """Stop the turn. What was queued waits for the person. False when nothing runs."""
         if self._task is None or not self.is_busy:
             return False
+        self.queue_is_held = self.queue_is_held or holds_queue
         if not self._is_stopping:
-            self._is_stopping = True
-            self._cause, self.queue_is_held = cause, holds_queue
+            self._is_stopping, self._cause = True, cause
             # Not at once: a task that is cancelled before its first step would never settle anything.
-            asyncio.get_running_loop().call_soon(self._task.cancel)
+            asyncio.get_running_loop().call_soon(self._cancel)
         return True
 
     def release_queue(self) -> None:
@@ -141,8 +149,9 @@ class Runtime:
         lease = TurnLease.take(self._locks, self.id)
         if lease is None:
             return  # another process works in this session; there is nothing to mend
+        died = Stop(Finish.CUT, ExitReason.INTERRUPTED, PROCESS_DIED)
         try:
-            settled = await self._settle(Finish.CUT, PROCESS_DIED, keep_waiting=True)
+            settled = await self._settle(died, keep_waiting=True)
         finally:
             lease.release()
         if settled.waiting:
@@ -150,7 +159,8 @@ class Runtime:
             self._start(resume_turn(self.s, self._unanswered()))
 
     async def close(self, cause: str) -> None:
-        """End the turn, if one runs, and wait until it is settled."""
+        """End the turn, if one runs, and wait until it is settled. None begins behind it."""
+        self.queue_is_held = True
         if self.interrupt(PROCESS_DIED if self._asks_again else cause) and self._task is not None:
             await asyncio.wait([self._task])
 
@@ -167,6 +177,11 @@ class Runtime:
         self._cause, self._is_stopping = INTERRUPTED, False
         self._task = asyncio.create_task(self._drive(steps))
 
+    def _cancel(self) -> None:
+        # A turn that failed in this very moment is settled already, and that is never cut short.
+        if self._is_stoppable and self._task is not None:
+            self._task.cancel()
+
     def _next(self) -> None:
         if self.queue and not self.queue_is_held:
             self._ask(self.queue.popleft())
@@ -175,6 +190,9 @@ class Runtime:
         """Run a turn to its end. Whoever hears that it ended may at once begin the next."""
         ended = await self._run(steps)
         self._asks_again = False
+        if self._unstored is not None:  # a prompt that is not in the store is not lost
+            self.queue.appendleft(self._unstored)
+            self._unstored, self.queue_is_held = None, True
         self._publish(ended)
         if not self.is_busy:
             self._next()
@@ -187,20 +205,21 @@ class Runtime:
                 raise BusyElsewhere
             try:
                 outcome = await self._follow(steps)
-                self._is_stopping = True
                 if isinstance(outcome, TurnEnded):
                     return outcome
                 return await asyncio.shield(self._finish(outcome))
             finally:
                 lease.release()
         except UserError as error:
-            # The turn could not begin, or not even be settled: the store mends it when the session is opened again.
-            if self._unstored is not None:
-                self.queue.appendleft(self._unstored)  # a prompt that could not be stored is not lost
+            # The turn could not begin, or not even be settled: the next one, or the next opening, mends it.
             return TurnEnded(self.s.stamp(), ExitReason.ERROR, ErrorKind.UNKNOWN, str(error))
+        except Exception:
+            log.exception("a turn of session %s could not be settled", self.id)
+            return TurnEnded(self.s.stamp(), ExitReason.ERROR, ErrorKind.UNKNOWN, UNFORESEEN)
 
     async def _follow(self, steps: AsyncGenerator[TurnEvent, None]) -> TurnEnded | Stop:
         """Publish what happens until the turn ends by itself or is stopped."""
+        self._is_stoppable = True
         try:
             async with aclosing(steps) as events:
                 async for event in events:
@@ -211,52 +230,50 @@ class Runtime:
             return Stop(Finish.INTERRUPTED, ExitReason.INTERRUPTED, self._cause)
         except ProviderError as error:
             if error.is_cut and error.partial:
-                return Stop(Finish.CUT, ExitReason.CUT, error.sentence, error.kind)
-            return Stop(Finish.ERROR, ExitReason.ERROR, error.sentence, error.kind)
+                return Stop(Finish.CUT, ExitReason.CUT, FAILED, error.kind, error.sentence, error.partial)
+            return failure(error.sentence, error.kind)
         except UserError as error:
-            return Stop(Finish.ERROR, ExitReason.ERROR, str(error), ErrorKind.UNKNOWN)
+            return failure(str(error))
         except Exception:
             # The one place for what nothing foresaw: the log has the traceback, the person one line.
             log.exception("a turn of session %s failed", self.id)
-        return Stop(Finish.ERROR, ExitReason.ERROR, UNFORESEEN, ErrorKind.UNKNOWN)
+        finally:
+            self._is_stoppable = False
+        return failure(UNFORESEEN)
 
     async def _finish(self, stop: Stop) -> TurnEnded:
-        await self._settle(stop.finish, stop.cause, keep_waiting=False)
-        if stop.reason is ExitReason.INTERRUPTED:
-            return TurnEnded(self.s.stamp(), stop.reason)
-        self._publish(await self.s.store_notice(Level.ERROR, stop.cause))
-        return TurnEnded(self.s.stamp(), stop.reason, stop.kind, stop.cause)
+        await self._settle(stop)
+        if stop.error and self._unstored is None:
+            self._publish(await self.s.store_notice(Level.ERROR, stop.error))
+        return TurnEnded(self.s.stamp(), stop.reason, stop.kind, stop.error)
 
-    async def _settle(self, finish: Finish, cause: str, keep_waiting: bool) -> Settlement:
-        """Make the stored turn legal, and catch up with the store: what was being written when the turn stopped is in it."""
-        await self.s.save_partial()
-        now = time.time()
-
-        def mend(tables: Tables) -> tuple[Settlement, list[Message]]:
-            settled = settle(tables, self.id, finish=finish, cause=cause, at=now, keep_waiting=keep_waiting)
-            return settled, tables.messages.after(self.id, self.s.last_row_id)
-
-        settled, rows = await self.s.write(mend)
-        for request in settled.withdrawn:
-            self._publish(RequestSettled(self.s.stamp(), request, Approval.CANCELLED, cause))
-        for row in rows:
-            self._publish(self.s.remember(row))
+    async def _settle(self, stop: Stop, *, keep_waiting: bool = False) -> Settlement:
+        settled, events = await self.s.settle(
+            stop.finish, stop.cause, stop.reason, keep_waiting=keep_waiting, part=stop.part
+        )
+        for event in events:
+            self._publish(event)
         return settled
 
     def _publish(self, event: TurnEvent) -> None:
         match event:
             case TurnStarted():
-                self.state, self._unstored = Live.WORKING, None
+                self.state = Live.WORKING
+            case RowStored(row=row) if row.role is Role.USER:
+                self._unstored = None
             case RequestOpened():
                 self.state = Live.ASKING
-            case RequestSettled():
-                self.state = Live.WORKING
+            case RequestSettled() if self.is_busy:  # one that is withdrawn at the opening starts nothing
+                self.state, self._asks_again = Live.WORKING, False
             case TurnEnded(reason=reason):
                 self.working_since = None
                 failed = reason in (ExitReason.ERROR, ExitReason.CUT)
-                self._unstored = None
                 self.state = Live.FAILED if failed else Live.IDLE
                 self.queue_is_held = self.queue_is_held or failed
             case _:
                 pass
         self._publish_to_hub(event)
+
+
+def failure(error: str, kind: str = ErrorKind.UNKNOWN) -> Stop:
+    return Stop(Finish.ERROR, ExitReason.ERROR, FAILED, kind, error)

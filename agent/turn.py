@@ -10,7 +10,7 @@ from agent.events import TurnEvent
 from agent.open_session import OpenSession, ending_of
 from agent.providers.base import ErrorKind, ModelRequest, ProviderError, Reply
 from agent.request import wire_messages
-from session.models import ExitReason, Level, ToolCall
+from session.models import ExitReason, Finish, Level, ToolCall
 
 
 async def run_turn(s: OpenSession, text: str) -> AsyncGenerator[TurnEvent, None]:
@@ -64,7 +64,9 @@ def _request(s: OpenSession) -> ModelRequest:
 
 
 def _answered(reply: Reply | None) -> Reply:
-    if reply is None or not (reply.content or reply.refusal or reply.calls):
+    """The reply, if it says anything; one that was blocked or ran out of room says so by its finish."""
+    is_told = reply is not None and reply.finish in (Finish.LENGTH, Finish.CONTENT_FILTER)
+    if reply is None or not (reply.content or reply.refusal or reply.calls or is_told):
         raise ProviderError(
             ErrorKind.UNKNOWN, "The model ended its turn without an answer. Ask again, or try another model (/model)."
         )

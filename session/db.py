@@ -98,8 +98,10 @@ class SessionDB:
         try:
             with reader.snapshot():
                 return fn(Tables(reader))
-        except sqlite3.OperationalError as error:
-            raise UnusableDatabase(path=self.path, reason=error) from error
+        except sqlite3.ProgrammingError:
+            raise  # a mistake in `fn`, not something that befell the file
+        except sqlite3.DatabaseError as error:
+            raise refusal(self.path, error) from error
         finally:
             self._idle_readers.put(reader)
 

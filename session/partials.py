@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from session.connection import Connection
 from session.models import Partial
 
@@ -22,8 +24,17 @@ class Partials:
         rows = self._connection.rows(
             "SELECT content, reasoning, refusal FROM partials WHERE session_id = ? ORDER BY rowid", session_id
         )
-        content, reasoning, refusal = ("".join(str(row[column]) for row in rows) for column in range(3))
-        return Partial(content, reasoning, refusal)
+        return joined(Partial(*map(str, row)) for row in rows)
 
     def clear(self, session_id: str) -> None:
         self._connection.run("DELETE FROM partials WHERE session_id = ?", session_id)
+
+
+def joined(pieces: Iterable[Partial]) -> Partial:
+    """All that the pieces say, in their order."""
+    held = list(pieces)
+    return Partial(
+        "".join(piece.content for piece in held),
+        "".join(piece.reasoning for piece in held),
+        "".join(piece.refusal for piece in held),
+    )

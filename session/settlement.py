@@ -23,7 +23,7 @@ EFFECT_UNKNOWN = (
 )
 NOT_RUN = "Not run: {cause}."
 DENIED = "Not run: the person denied this call."
-DENIED_WITH_REASON = "Not run: the person denied this call and said: {cause}"
+DENIED_WITH_REASON = "Not run: denied, because {cause}."
 TIMED_OUT = "Not run: nobody answered the request for approval in time."
 
 
@@ -36,12 +36,22 @@ class Settlement:
     waiting: tuple[ApprovalRequest, ...]
 
 
-def settle(tables: Tables, session_id: str, *, finish: Finish, cause: str, at: float, keep_waiting: bool) -> Settlement:
+def settle(
+    tables: Tables,
+    session_id: str,
+    *,
+    finish: Finish,
+    cause: str,
+    at: float,
+    keep_waiting: bool,
+    reason: ExitReason = ExitReason.INTERRUPTED,
+) -> Settlement:
     """Leave every call with one result, in order, and no half answer; a second time changes nothing.
 
-    A partial answer becomes a row that ends as `finish`. A call that had started is interrupted. One that had not is
-    not run because of `cause`, unless `keep_waiting` is set and a person is still to be asked about one of them: then
-    they are left for the turn to go on with, and so is the turn. `cause` is a clause without a full stop.
+    A partial answer becomes a row that ends as `finish`, the turn ends for `reason`. A call that had started is
+    interrupted. One that had not is not run because of `cause`, unless `keep_waiting` is set and a person is still to
+    be asked about one of them: then they are left for the turn to go on with, and so is the turn. `cause` is a clause
+    without a full stop.
     """
     pending = tables.calls.unanswered(session_id)
     started = tables.calls.started(session_id)
@@ -56,7 +66,7 @@ def settle(tables: Tables, session_id: str, *, finish: Finish, cause: str, at: f
         rows.append(tables.messages.append(result_row(session_id, result, at)))
     if not kept:
         rows += settle_partial(tables, session_id, finish, at)
-        tables.turns.end(session_id, ExitReason.INTERRUPTED, at)
+        tables.turns.end(session_id, reason, at)
     return Settlement(tuple(rows), tuple(withdrawn), tuple(kept))
 
 

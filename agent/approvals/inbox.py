@@ -27,7 +27,9 @@ class Inbox:
         future = asyncio.get_running_loop().create_future()
         self._open[request.id] = (request, future)
         try:
-            return await asyncio.wait_for(future, timeout_s or None)
+            # Not wait_for: before Python 3.12 an interrupt in the moment of the answer gets lost in it.
+            async with asyncio.timeout(timeout_s or None):
+                return await future
         except TimeoutError:
             return Answer(Approval.TIMED_OUT, f"no answer within {timeout_s:g} s")
         finally:

@@ -160,7 +160,7 @@ def test_a_request_for_a_call_that_is_gone_keeps_nothing_waiting(db: SessionDB, 
 @pytest.mark.parametrize(
     ("approval", "reason", "text"),
     [
-        (Approval.DENIED, "too risky", "Not run: the person denied this call and said: too risky"),
+        (Approval.DENIED, "too risky", "Not run: denied, because too risky."),
         (Approval.DENIED, "", "Not run: the person denied this call."),
         (Approval.TIMED_OUT, "after 60 s", "Not run: nobody answered the request for approval in time."),
         (Approval.ALLOWED_ONCE, "", "Not run: the app was killed."),

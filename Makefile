@@ -1,0 +1,88 @@
+# make run     the app (ARGS="chat -q hi" for another command)     make test    the whole suite
+# make check   lint, types and the tests of what you touched       make soak    the long runs
+# make bench   speed and memory, beside a minimal Textual app      make snapshots   accept the screen as it is now
+#
+# Needs Python 3.11 or newer with its venv module, and nothing else; uses uv and Node where they are.
+
+PYTHON ?= python3
+ARGS ?=
+
+BIN := .venv/bin
+RUN := .venv/run.stamp
+DEV := .venv/dev.stamp
+PROJECT := .venv/project.stamp
+PEERS := tests/peers/node_modules/peers.stamp
+CODE := tui agent session tests
+
+# Both stamps of an environment lie in it: what removes the environment removes them.
+install := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+ifneq ($(shell command -v uv 2>/dev/null),)
+install := uv pip install --quiet --python $(BIN)/python
+endif
+
+# What differs from the last commit, as the folders that test it.
+touched = $(shell { git diff --name-only HEAD; git ls-files --others --exclude-standard; } 2>/dev/null \
+	| grep -oE '^(tests/)?(tui|agent|session|bench|e2e)/' | sed -e 's,^tests/,,' -e 's,^,tests/,' -e 's,/$$,,' | sort -u)
+
+.PHONY: run check test soak bench snapshots locks
+
+run: $(PROJECT)
+	@$(BIN)/hermes $(ARGS)
+
+check: $(DEV) $(PROJECT)
+	$(BIN)/ruff check $(CODE)
+	$(BIN)/ruff format --check $(CODE)
+	$(BIN)/basedpyright
+	$(BIN)/pytest -n 2 $(wildcard tests/test_*.py) $(wildcard $(touched))
+
+test: $(DEV) $(PROJECT) $(PEERS)
+	$(BIN)/pytest -n 2 $(ARGS)
+
+soak: $(DEV) $(PROJECT) $(PEERS)
+	HERMES_SOAK=$${HERMES_SOAK:-50} $(BIN)/pytest -n 2 -m soak --timeout 0 $(ARGS)
+
+bench: $(DEV) $(PROJECT)
+	$(BIN)/python tests/bench/rows.py $(ARGS)
+
+# The first run accepts, the second says whether all are the same now. The README shows one of them.
+snapshots: $(DEV) $(PROJECT)
+	-$(BIN)/pytest -q tests/tui -k snapshot --snapshot-update
+	$(BIN)/pytest -q tests/tui -k snapshot
+	@for picture in snapshots/*/*cards*dark*120x40*.svg; do [ ! -f "$$picture" ] || cp "$$picture" docs/screen.svg; done
+
+# The pinned versions of both locks, taken anew from pyproject.toml (needs uv).
+locks:
+	uv pip compile -q --universal --generate-hashes --python-version 3.11 --no-header --no-annotate \
+		pyproject.toml -o run.lock
+	uv pip compile -q --universal --generate-hashes --python-version 3.11 --no-header --no-annotate \
+		-c run.lock --extra dev pyproject.toml -o dev.lock
+
+$(RUN): run.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "hermes needs Python 3.11 or newer, and $(PYTHON) is not that. Name another: make run PYTHON=python3.12" >&2; \
+		exit 1; }
+	@if command -v uv >/dev/null 2>&1; then \
+		uv venv --quiet --clear --seed --python $(PYTHON) .venv; \
+	elif $(PYTHON) -c 'import ensurepip, venv' 2>/dev/null; then \
+		$(PYTHON) -m venv --clear .venv; \
+	else \
+		echo "This Python has no venv module. On Debian and Ubuntu: apt install python3-venv" >&2; exit 1; \
+	fi
+	$(install) --require-hashes -r run.lock
+	@touch $@
+
+$(DEV): dev.lock $(RUN)
+	$(install) --require-hashes -r dev.lock
+	@touch $@
+
+# "compat" puts the folder itself on the path: the default is an import hook that every start would pay for.
+$(PROJECT): pyproject.toml $(RUN)
+	$(install) --no-deps --config-settings editable_mode=compat --editable .
+	@touch $@
+
+$(PEERS): tests/peers/package.json
+	@if command -v npm >/dev/null 2>&1; then \
+		cd tests/peers && npm install --no-package-lock --no-audit --no-fund --silent && touch node_modules/peers.stamp; \
+	else \
+		echo "Node is not here: the tests against its servers are skipped."; \
+	fi

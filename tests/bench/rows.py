@@ -1,0 +1,282 @@
+"""Speed and memory of the product beside a minimal Textual app, as a table and as build/bench.json.
+
+    python tests/bench/rows.py [part of a row's name …]
+
+Each figure is a median of `RUNS` processes or turns; ratios compare two medians of the same run.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import scenarios
+from machine import Machine
+from model_server import markdown
+from scenarios import BIN, HERE, PORT, Echo, Idle, Start, Subject, Turn
+
+from agent.workspace import find_workspace
+from session.db import SessionDB
+from session.models import ApiMode, Finish, Message, Role, Route, Session, TitleSource
+
+RUNS = 5
+LONG_SESSION = 2_000  # messages
+BURST = "2000:20:0"
+PACED = "800:20:10"
+REPORT = HERE.parent.parent / "build" / "bench.json"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A figure and its goal, the most it may be. `row` says what was done, what counts as the end, n and which percentile."""
+
+    row: str
+    value: float
+    unit: str
+    goal: float
+    issue: str = "house"
+
+    @property
+    def holds(self) -> bool:
+        return self.value <= self.goal
+
+
+@dataclass(frozen=True)
+class LongRun:
+    """One process: warm turns, idle waits, bursts, and keys typed while an answer streams."""
+
+    warm_turns: list[Turn]
+    rests: list[Idle]
+    bursts: list[Turn]
+    typed: list[Echo]
+
+
+@dataclass
+class Measured:
+    """Every scenario, run when a row first asks for it."""
+
+    folder: Path
+    machine: Machine = field(default_factory=Machine)
+
+    @property
+    def log(self) -> Path:
+        return self.folder / "requests.jsonl"
+
+    def product(self, home: str, *arguments: str) -> Subject:
+        return Subject([str(BIN / "hermes"), "tui"], READY, configured(self.folder / home), list(arguments))
+
+    @cached_property
+    def floor_starts(self) -> list[Start]:
+        app = Subject([sys.executable, str(HERE / "minimal_app.py")], re.compile("welcome"), self.folder / "floor")
+        return self.starts(app)
+
+    @cached_property
+    def starts_of_product(self) -> list[Start]:
+        return self.starts(self.product("starts"))
+
+    def starts(self, subject: Subject) -> list[Start]:
+        """The first one fills the disk cache and is not counted."""
+        self.machine.sample()
+        return [scenarios.start(subject) for _ in range(RUNS + 1)][1:]
+
+    @cached_property
+    def first_turns(self) -> list[Turn]:
+        return [self.first_turn(self.product("turns")) for _ in range(RUNS + 1)][1:]
+
+    def first_turn(self, subject: Subject) -> Turn:
+        with subject.started() as program:
+            ready_at = subject.wait_ready(program)
+            time.sleep(max(0.0, ready_at + 2.5 - time.monotonic() - 0.015 * 22 - 0.4))  # the prompt is typed meanwhile
+            return scenarios.turn(program, self.log)
+
+    @cached_property
+    def session(self) -> LongRun:
+        self.machine.sample()
+        subject = self.product("turns")
+        with subject.started() as program:
+            subject.wait_ready(program)
+            time.sleep(2.5)
+            return LongRun(
+                [scenarios.turn(program, self.log) for _ in range(RUNS + 1)][1:],
+                [scenarios.idle(program) for _ in range(RUNS)],
+                [scenarios.turn(program, self.log, BURST) for _ in range(RUNS)],
+                [scenarios.echo_while_streaming(program, PACED) for _ in range(RUNS)],
+            )
+
+    @cached_property
+    def echo_when_empty(self) -> Echo:
+        return self.echo_of(self.product("empty"))
+
+    @cached_property
+    def echo_when_long(self) -> Echo:
+        subject = self.product("long", "--continue")
+        marker = seed(subject.home, LONG_SESSION)
+        return self.echo_of(Subject(subject.command, re.compile(marker), subject.home, subject.arguments))
+
+    def echo_of(self, subject: Subject) -> Echo:
+        """The median of RUNS echoes, each in a process of its own."""
+        self.machine.sample()
+        echoes: list[Echo] = []
+        for _ in range(RUNS):
+            with subject.started() as program:
+                subject.wait_ready(program)
+                time.sleep(2.5)
+                echoes.append(scenarios.echo(program))
+        p50, p95 = (statistics.median(getattr(one, name) for one in echoes) for name in ("p50_ms", "p95_ms"))
+        return Echo(p50, p95, sum(one.n for one in echoes))
+
+
+READY = re.compile("(?i)message|ask")
+
+
+def configured(home: Path) -> Path:
+    """A home whose config names the bench server."""
+    hermes = home / "hermes"
+    hermes.mkdir(parents=True, exist_ok=True)
+    provider = {
+        "base_url": f"http://127.0.0.1:{PORT}/hermes/v1",
+        "context_length": 1_000_000,
+        "models": {"bench-model": {}},
+    }
+    settings = {"model": {"default": "bench-model", "provider": "bench"}, "providers": {"bench": provider}}
+    (hermes / "config.yaml").write_text(json.dumps({**settings, "probe_local": False}))
+    return home
+
+
+def seed(home: Path, messages: int) -> str:
+    """Store a session of 800-character answers; the word on screen when its end is shown."""
+    work = home / "work"
+    work.mkdir(parents=True, exist_ok=True)
+    route = Route("bench", "bench-model", f"http://127.0.0.1:{PORT}/hermes/v1", ApiMode.CHAT, window=1_000_000)
+    now = time.time()
+    session = Session(
+        "seeded", "tui", "Seeded", TitleSource.DERIVED, str(work), str(find_workspace(work)), now, now, route
+    )
+    text = markdown(800)
+    rows = [
+        Message("seeded", Role.ASSISTANT, f"{text}\n\nanswer {number}", now, finish=Finish.STOP)
+        if number % 2
+        else Message("seeded", Role.USER, f"question {number}", now)
+        for number in range(messages)
+    ]
+    db = SessionDB.open(home / "hermes" / "state.db")
+    db.write(lambda tables: (tables.sessions.create(session), [tables.messages.append(row) for row in rows])).result()
+    db.close()
+    return f"answer {messages - 1}"
+
+
+def p50(values: Iterable[float]) -> float:
+    return statistics.median(values)
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A row to be measured."""
+
+    row: str
+    unit: str
+    goal: float
+    read: Callable[[Measured], float]
+
+
+GOALS = [
+    Goal(
+        f"start: spawn, then a key as soon as the screen is ready, to its echo; p50 of {RUNS} over the floor's p50",
+        "ratio",
+        1.5,
+        lambda m: p50(s.echo_ms for s in m.starts_of_product) / p50(s.echo_ms for s in m.floor_starts),
+    ),
+    Goal(
+        f"start: CPU of the process tree from spawn to the ready screen; p50 of {RUNS} over the floor's p50",
+        "ratio",
+        1.5,
+        lambda m: p50(s.cpu_s for s in m.starts_of_product) / p50(s.cpu_s for s in m.floor_starts),
+    ),
+    Goal(
+        f"idle: resident memory of the process tree at the end of each 10 s wait after six short turns; p50 of {RUNS}",
+        "MB",
+        90,
+        lambda m: p50(i.rss_mb for i in m.session.rests),
+    ),
+    Goal(f"idle: CPU in 10 s without input; p50 of {RUNS}", "s", 0.03, lambda m: p50(i.cpu_s for i in m.session.rests)),
+    Goal(
+        f"idle: bytes to the terminal in 10 s without input; the most of {RUNS}",
+        "bytes",
+        0,
+        lambda m: max(i.tty_bytes for i in m.session.rests),
+    ),
+    Goal(
+        f"first turn: Enter 2.5 s after the ready screen, to the answer's last word on screen, less the server's time; p50 of {RUNS} processes",
+        "ms",
+        120,
+        lambda m: p50(t.beyond_ms for t in m.first_turns),
+    ),
+    Goal(
+        f"warm turn: Enter to the answer's last word on screen, less the server's time; p50 of {RUNS}",
+        "ms",
+        40,
+        lambda m: p50(t.beyond_ms for t in m.session.warm_turns),
+    ),
+    Goal(
+        f"burst: 2,000 chunks of 20 characters of markdown at once, first byte to the last word on screen; p50 of {RUNS}",
+        "ms",
+        500,
+        lambda m: p50(t.from_first_byte_ms for t in m.session.bursts),
+    ),
+    Goal(
+        f"burst: CPU of that turn, from Enter until the screen is quiet; p50 of {RUNS}",
+        "s",
+        0.7,
+        lambda m: p50(t.cpu_s for t in m.session.bursts),
+    ),
+    Goal(
+        f"echo while streaming: a key each 130 ms while 100 chunks of 20 characters a second come, to its echo; median of {RUNS} p50s of 40 keys",
+        "ms",
+        15,
+        lambda m: p50(e.p50_ms for e in m.session.typed),
+    ),
+    Goal(
+        f"echo while streaming: the same keys; median of {RUNS} p95s of 40 keys",
+        "ms",
+        40,
+        lambda m: p50(e.p95_ms for e in m.session.typed),
+    ),
+    Goal(
+        f"echo in a session of {LONG_SESSION:,} messages: a key each 130 ms to its echo; median of {RUNS} p50s of 40 keys, over the same in an empty session",
+        "ratio",
+        1.2,
+        lambda m: m.echo_when_long.p50_ms / m.echo_when_empty.p50_ms,
+    ),
+]
+
+
+def main(wanted: list[str]) -> int:
+    with tempfile.TemporaryDirectory(prefix="hermes-bench-") as folder:
+        measured = Measured(Path(folder))
+        measured.log.touch()
+        with scenarios.model_server(measured.log):
+            found = [measure(goal, measured) for goal in GOALS if not wanted or any(w in goal.row for w in wanted)]
+    disturbance = measured.machine.disturbance()
+    print(f"This run was disturbed: {disturbance}." if disturbance else "The machine was quiet.")
+    REPORT.parent.mkdir(exist_ok=True)
+    REPORT.write_text(json.dumps([{**asdict(row), "holds": row.holds} for row in found], indent=1) + "\n")
+    return 0
+
+
+def measure(goal: Goal, measured: Measured) -> Row:
+    row = Row(goal.row, round(goal.read(measured), 3), goal.unit, goal.goal)
+    verdict = "holds" if row.holds else "MISSED"
+    print(f"{row.value:>10.6g} {row.unit:<6} goal {row.goal:>6g}  {verdict:<7} {row.row}", flush=True)
+    return row
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

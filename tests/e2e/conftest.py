@@ -1,0 +1,279 @@
+"""The product as a person meets it: the `hermes` command in a real terminal, against a model server written by others."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pexpect
+import pyte
+import pytest
+
+PEERS = Path(__file__).resolve().parent.parent / "peers"
+HERMES = Path(sys.executable).with_name("hermes")
+
+WAIT_S = 15  # for anything that should be there in a moment; a busy machine may need the rest
+KEYS = {
+    "enter": "\r",
+    "escape": "\x1b",
+    "tab": "\t",
+    "up": "\x1b[A",
+    "down": "\x1b[B",
+    "page_up": "\x1b[5~",
+    "page_down": "\x1b[6~",
+    "ctrl+c": "\x03",
+    "ctrl+j": "\n",
+    "ctrl+q": "\x11",
+    "backspace": "\x7f",
+}
+
+
+class Terminal:
+    """A program in a pty, and the screen that a terminal would show of it."""
+
+    def __init__(self, arguments: list[str], cols: int, rows: int, environ: dict[str, str], cwd: Path) -> None:
+        self._screen = pyte.Screen(cols, rows)
+        self._stream = pyte.ByteStream(self._screen)
+        self.child = pexpect.spawn(
+            arguments[0], arguments[1:], dimensions=(rows, cols), env=environ, cwd=str(cwd), timeout=None
+        )
+        self.child.delaybeforesend = None
+        self._written = b""
+
+    def pump(self, seconds: float = 0.05) -> bool:
+        """Show what the program writes within a time. False once it has closed the terminal."""
+        try:
+            written: bytes = self.child.read_nonblocking(262_144, timeout=seconds)
+        except pexpect.TIMEOUT:
+            return True
+        except pexpect.EOF:
+            return False
+        self._written += written
+        self._stream.feed(written)
+        return True
+
+    def written(self) -> str:
+        """All that the program has sent to the terminal, escape sequences included."""
+        return self._written.decode(errors="replace")
+
+    def lines(self) -> list[str]:
+        return [line.rstrip() for line in self._screen.display]
+
+    def screen(self) -> str:
+        return "\n".join(self.lines())
+
+    def type(self, text: str) -> None:
+        self.child.send(text)
+
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            self.child.send(KEYS.get(key, key))
+
+    def wait_until(self, holds: Callable[[str], object], what: str, timeout_s: float = WAIT_S) -> str:
+        """Pump until the screen satisfies a condition; the screen then. Fails with the screen that is there instead."""
+        ends_at = time.monotonic() + timeout_s
+        is_open = True
+        while is_open and time.monotonic() < ends_at:
+            if holds(self.screen()):
+                return self.screen()
+            is_open = self.pump()
+        if holds(self.screen()):
+            return self.screen()
+        raise AssertionError(f"{what} did not show{'' if is_open else ' before the program ended'}:\n{self.screen()}")
+
+    def wait_for(self, wanted: str | re.Pattern[str], timeout_s: float = WAIT_S) -> str:
+        pattern = re.compile(re.escape(wanted)) if isinstance(wanted, str) else wanted
+        return self.wait_until(pattern.search, repr(pattern.pattern), timeout_s)
+
+    def wait_gone(self, unwanted: str, timeout_s: float = WAIT_S) -> str:
+        return self.wait_until(lambda screen: unwanted not in screen, f"a screen without {unwanted!r}", timeout_s)
+
+    def send(self, prompt: str) -> None:
+        """Write a prompt into the composer and press Enter once it is there: keys that come as one burst are a paste."""
+        self.type(prompt)
+        self.wait_for(prompt)
+        self.press("enter")
+
+    def answer(self, command: str, key: str) -> None:
+        """Wait for the question about a command until it takes keys, and press one."""
+
+        def is_asked(screen: str) -> bool:
+            question = screen.partition("Run this command?")[2]
+            return command in question and "enter decides" in question
+
+        self.wait_until(is_asked, f"the armed question about {command!r}")
+        self.press(key)
+
+    def wait_exit(self, timeout_s: float = WAIT_S) -> int:
+        """The exit status, as a shell would give it (128 + n for signal n)."""
+        ends_at = time.monotonic() + timeout_s
+        while self.child.isalive():
+            if time.monotonic() > ends_at:
+                raise AssertionError(f"the program did not end:\n{self.screen()}")
+            self.pump()
+        status, signal_number = self.child.exitstatus, self.child.signalstatus
+        return status if status is not None else 128 + int(signal_number or 0)
+
+    def kill(self, number: int = signal.SIGKILL) -> None:
+        """Send a signal to the program alone and, if it was SIGKILL, wait until it is gone."""
+        os.kill(self.child.pid, number)
+        if number == signal.SIGKILL:
+            self.wait_exit()
+
+    def hang_up(self) -> None:
+        """Close the terminal under the program."""
+        self.child.ptyproc.fileobj.close()
+        self.child.ptyproc.closed = self.child.closed = True
+
+    def close(self) -> None:
+        """End what is left of the program and all it started."""
+        with suppress(ProcessLookupError):
+            os.killpg(self.child.pid, signal.SIGKILL)
+        if not self.child.closed:
+            self.child.close(force=True)
+
+
+@dataclass(frozen=True)
+class Desk:
+    """A person's machine: a home, a workspace, and the command."""
+
+    home: Path
+    workspace: Path
+
+    @property
+    def environ(self) -> dict[str, str]:
+        return {**os.environ, "HERMES_HOME": str(self.home)}
+
+    def configure(self, **settings: Any) -> None:
+        """Write config.yaml (JSON is YAML). Nothing on the machine itself is looked for."""
+        (self.home / "config.yaml").write_text(json.dumps({"probe_local": False, **settings}))
+
+    def serve_model(self, base_url: str, window: int = 100_000) -> None:
+        """Make a server the configured provider."""
+        provider = {"base_url": base_url, "api_mode": "chat_completions", "context_length": window}
+        self.configure(
+            model={"default": "peer-model", "provider": "peer"},
+            providers={"peer": {**provider, "models": {"peer-model": {}}}},
+        )
+
+    def run(self, *arguments: str, timeout_s: float = WAIT_S) -> subprocess.CompletedProcess[str]:
+        """`hermes` without a screen."""
+        return subprocess.run(
+            [HERMES, *arguments],
+            env=self.environ,
+            cwd=self.workspace,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=timeout_s,
+            check=False,
+        )
+
+    def query(self, statement: str) -> list[tuple[Any, ...]]:
+        """Rows of the store, read as any other program would."""
+        db = sqlite3.connect(f"file:{self.home / 'state.db'}?mode=ro", uri=True, timeout=5)
+        try:
+            return db.execute(statement).fetchall()
+        finally:
+            db.close()
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    home, workspace = tmp_path / "home", tmp_path / "workspace"
+    home.mkdir()
+    workspace.mkdir()
+    desk = Desk(home, workspace)
+    desk.configure()
+    return desk
+
+
+@pytest.fixture
+def terminal(desk: Desk) -> Iterator[Callable[..., Terminal]]:
+    """Open `hermes` with arguments in a terminal of a size."""
+    opened: list[Terminal] = []
+
+    def open_terminal(
+        *arguments: str, cols: int = 100, rows: int = 30, program: Sequence[str] = (str(HERMES),)
+    ) -> Terminal:
+        opened.append(Terminal([*program, *arguments], cols, rows, desk.environ, desk.workspace))
+        return opened[-1]
+
+    yield open_terminal
+    for one in opened:
+        one.close()
+
+
+@dataclass(frozen=True)
+class Aimock:
+    """A running llmock server and what it was asked."""
+
+    url: str
+
+    @property
+    def base_url(self) -> str:
+        return f"{self.url}/v1"
+
+    def journal(self) -> list[dict[str, Any]]:
+        """The requests so far, oldest first."""
+        with urllib.request.urlopen(f"{self.url}/__aimock/journal?limit=200", timeout=5) as answer:
+            entries: Any = json.load(answer)
+        return entries if isinstance(entries, list) else entries["entries"]
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def _wait_listening(port: int, process: subprocess.Popen[bytes]) -> None:
+    ends_at = time.monotonic() + WAIT_S
+    while time.monotonic() < ends_at and process.poll() is None:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            return
+        except OSError:
+            time.sleep(0.02)
+    raise AssertionError("llmock did not start to listen")
+
+
+@pytest.fixture
+def aimock(tmp_path: Path) -> Iterator[Callable[..., Aimock]]:
+    """Start a server that plays answers: `aimock([{"match": …, "response": …}, …])`. Nothing else matches (strict)."""
+    llmock = PEERS / "node_modules" / ".bin" / "llmock"
+    if shutil.which("node") is None or not llmock.exists():
+        reason = "aimock is not installed (`make test` installs it where Node is)"
+        if os.environ.get("CI"):
+            pytest.fail(reason)
+        pytest.skip(reason)
+    running: list[subprocess.Popen[bytes]] = []
+
+    def serve(fixtures: list[dict[str, Any]], latency_ms: int = 2, chunk_size: int = 8) -> Aimock:
+        played, port = tmp_path / f"answers-{len(running)}.json", _free_port()
+        played.write_text(json.dumps({"fixtures": fixtures}))
+        pace = ["-l", str(latency_ms), "-c", str(chunk_size)]
+        options = ["-p", str(port), "-f", str(played), *pace, "--strict", "--validate-on-load", "--log-level", "warn"]
+        log = (tmp_path / f"llmock-{port}.log").open("wb")
+        running.append(subprocess.Popen([llmock, *options], stdout=log, stderr=log))
+        _wait_listening(port, running[-1])
+        return Aimock(f"http://127.0.0.1:{port}")
+
+    yield serve
+    for process in running:
+        process.kill()
+        process.wait()

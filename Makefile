@@ -11,6 +11,7 @@ BIN := .venv/bin
 RUN := .venv/run.stamp
 DEV := .venv/dev.stamp
 PROJECT := .venv/project.stamp
+COMPILED := .venv/compiled.stamp
 PEERS := tests/peers/node_modules/peers.stamp
 CODE := tui agent session tests
 
@@ -26,7 +27,7 @@ touched = $(shell { git diff --name-only HEAD; git ls-files --others --exclude-s
 
 .PHONY: run check test soak bench snapshots locks
 
-run: $(PROJECT)
+run: $(PROJECT) $(COMPILED)
 	@$(BIN)/hermes $(ARGS)
 
 check: $(DEV) $(PROJECT)
@@ -41,7 +42,7 @@ test: $(DEV) $(PROJECT) $(PEERS)
 soak: $(DEV) $(PROJECT) $(PEERS)
 	HERMES_SOAK=$${HERMES_SOAK:-50} $(BIN)/pytest -n 2 -m soak --timeout 0 $(ARGS)
 
-bench: $(DEV) $(PROJECT)
+bench: $(DEV) $(PROJECT) $(COMPILED)
 	$(BIN)/python tests/bench/rows.py $(ARGS)
 
 # The first run accepts, the second says whether all are the same now. The README shows one of them.
@@ -78,6 +79,11 @@ $(DEV): dev.lock $(RUN)
 # "compat" puts the folder itself on the path: the default is an import hook that every start would pay for.
 $(PROJECT): pyproject.toml $(RUN)
 	$(install) --no-deps --config-settings editable_mode=compat --editable .
+	@touch $@
+
+# Also where the environment keeps Python from writing bytecode: a start would then pay for compiling every module.
+$(COMPILED): $(PROJECT) $(shell find tui agent session -name '*.py' 2>/dev/null)
+	@$(BIN)/python -m compileall -q tui agent session
 	@touch $@
 
 $(PEERS): tests/peers/package.json

@@ -5,7 +5,7 @@ A row is durable before the event that announces it is published. Deltas are the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from agent.context.meter import ContextFigure
 from session.models import (
@@ -19,8 +19,7 @@ from session.models import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Stamp:
+class Stamp(Struct, frozen=True):
     """Where an event belongs: profile, session, and its number in that session's run (rising by one)."""
 
     profile: str
@@ -28,29 +27,25 @@ class Stamp:
     seq: int
 
 
-@dataclass(frozen=True, slots=True)
-class TurnStarted:
+class TurnStarted(Struct, frozen=True):
     at: Stamp
 
 
-@dataclass(frozen=True, slots=True)
-class TextDelta:
+class TextDelta(Struct, frozen=True):
     """More of the answer."""
 
     at: Stamp
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ReasoningDelta:
+class ReasoningDelta(Struct, frozen=True):
     """More of the model's thinking."""
 
     at: Stamp
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerRestarted:
+class AnswerRestarted(Struct, frozen=True):
     """The stream broke and is asked again: what was shown of this answer is withdrawn, never appended to."""
 
     at: Stamp
@@ -60,8 +55,7 @@ class AnswerRestarted:
     wait_s: float
 
 
-@dataclass(frozen=True, slots=True)
-class CallStarted:
+class CallStarted(Struct, frozen=True):
     """A tool call is about to run. `shown` is what a person reads."""
 
     at: Stamp
@@ -69,8 +63,7 @@ class CallStarted:
     shown: str
 
 
-@dataclass(frozen=True, slots=True)
-class CallOutput:
+class CallOutput(Struct, frozen=True):
     """More output of a running call, decoded, otherwise as the program wrote it."""
 
     at: Stamp
@@ -78,16 +71,14 @@ class CallOutput:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class RequestOpened:
+class RequestOpened(Struct, frozen=True):
     """A call waits for a person's word."""
 
     at: Stamp
     request: ApprovalRequest
 
 
-@dataclass(frozen=True, slots=True)
-class RequestSettled:
+class RequestSettled(Struct, frozen=True):
     """A request was answered, or withdrawn with a cause."""
 
     at: Stamp
@@ -96,8 +87,7 @@ class RequestSettled:
     cause: str
 
 
-@dataclass(frozen=True, slots=True)
-class RowStored:
+class RowStored(Struct, frozen=True):
     """A row of the transcript is in the store (`durable` is False while the disk takes no writes)."""
 
     at: Stamp
@@ -105,8 +95,7 @@ class RowStored:
     durable: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class UsageRead:
+class UsageRead(Struct, frozen=True):
     """The provider counted a request. `turn` sums this turn's requests."""
 
     at: Stamp
@@ -115,8 +104,7 @@ class UsageRead:
     context: ContextFigure
 
 
-@dataclass(frozen=True, slots=True)
-class Notice:
+class Notice(Struct, frozen=True):
     """Something to tell the person now, that is not part of the conversation."""
 
     at: Stamp
@@ -124,8 +112,7 @@ class Notice:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class TurnEnded:
+class TurnEnded(Struct, frozen=True):
     """The turn is over; nothing of it still runs. `error_kind` and `error` are empty unless something failed."""
 
     at: Stamp

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
+
+from msgspec import Struct
 
 from agent.approvals.inbox import Answer
 from agent.context.meter import ContextFigure
@@ -33,8 +34,7 @@ class NoSuchSession(UserError):
     sentence = "There is no session {session_id}. `hermes sessions list` shows those there are."
 
 
-@dataclass(frozen=True, slots=True)
-class SessionLine:
+class SessionLine(Struct, frozen=True):
     """A session as a list shows it. `is_unread`: something ended here that nobody has looked at."""
 
     session: Session
@@ -73,10 +73,10 @@ class Hub:
         """Open a stored session, settled if a process died in it. Raises NoSuchSession."""
         async with self._opening:
             if session_id not in self._runtimes:
-                await self._recover(session_id)
+                await self._load(session_id)
             return self._runtimes[session_id]
 
-    async def _recover(self, session_id: str) -> None:
+    async def _load(self, session_id: str) -> None:
         stored = await self._read(lambda tables: tables.sessions.get(session_id))
         if stored is None:
             raise NoSuchSession(session_id=session_id)
@@ -84,8 +84,8 @@ class Hub:
         runtime = self._add(OpenSession(self._parts, stored, stored.route or self.choice.route, rows))
         try:
             await runtime.recover()
-        except UserError:
-            del self._runtimes[session_id]  # not settled: the next opening tries again
+        except BaseException:
+            del self._runtimes[session_id]  # not settled, or not to the end: the next opening tries again
             raise
 
     def create(self, cwd: Path, route: Route | None = None) -> Runtime:

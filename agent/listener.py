@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from agent.events import CallOutput, ReasoningDelta, TextDelta, TurnEvent
 

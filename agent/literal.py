@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
+from functools import cache
 
 _ACTING = frozenset({"Cc", "Cf", "Co", "Zl", "Zp"})
 _JOINERS = "\u200c\u200d\ufe0e\ufe0f"
@@ -24,12 +25,6 @@ _EMOJI = (
 )
 # Persian and the Indic scripts spell words with joiners.
 _JOINED_SCRIPTS = "\u0620-\u06d3\u06fa-\u06ff\u0750-\u077f\u08a0-\u08c7\u0900-\u0dff"
-_JOINER = re.compile(
-    f"(?<=[{_EMOJI}])[\ufe0e\ufe0f]|(?<=[0-9#*])\ufe0f(?=\u20e3)"
-    f"|(?:(?<=[{_EMOJI}])|(?<=[{_EMOJI}]\ufe0f))\u200d(?=[{_EMOJI}])"
-    f"|(?<=[{_JOINED_SCRIPTS}])[\u200c\u200d](?=[{_JOINED_SCRIPTS}])"
-    f"|(?P<loose>[{_JOINERS}])"
-)
 
 # Cyrillic, Greek, Armenian and phonetic letters that a reader takes for an ASCII letter.
 _LOOK_ALIKES = (
@@ -102,7 +97,18 @@ def _spell(text: str) -> str:
     spelled = text.translate(_SPELLING)
     if spelled.isascii():
         return spelled
-    return _JOINER.sub(lambda match: _spell_match(match) if match["loose"] else match[0], spelled)
+    return _joiner().sub(lambda match: _spell_match(match) if match["loose"] else match[0], spelled)
+
+
+@cache
+def _joiner() -> re.Pattern[str]:
+    """Compiled when first needed: so many ranges take longer than all else in this module."""
+    return re.compile(
+        f"(?<=[{_EMOJI}])[\ufe0e\ufe0f]|(?<=[0-9#*])\ufe0f(?=\u20e3)"
+        f"|(?:(?<=[{_EMOJI}])|(?<=[{_EMOJI}]\ufe0f))\u200d(?=[{_EMOJI}])"
+        f"|(?<=[{_JOINED_SCRIPTS}])[\u200c\u200d](?=[{_JOINED_SCRIPTS}])"
+        f"|(?P<loose>[{_JOINERS}])"
+    )
 
 
 def _spell_code(code: int) -> str:

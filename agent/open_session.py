@@ -10,9 +10,12 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TypeVar
 from uuid import uuid4
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agent.approvals.inbox import Inbox
 from agent.config.settings import Settings
@@ -62,8 +65,7 @@ CHECKPOINT_S = 0.5  # how much streamed text a kill may cost
 LEFT_OPEN = "its turn could not be finished"
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(Struct, frozen=True):
     """What every session of a profile shares."""
 
     profile: str

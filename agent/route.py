@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agent.config.secrets import Secrets
 from agent.config.settings import ModelEntry, ProviderSettings, Settings
@@ -19,8 +21,7 @@ class RouteError(UserError):
     """A model that was asked for can't be reached as it is configured."""
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """The route to start with, and what to tell about it.
 
     `is_paid_guess`: nobody named this provider, its key was merely in the environment; the first send is confirmed.
@@ -85,8 +86,7 @@ def missing_key(provider: str, key_env: str, secrets: Secrets) -> RouteError:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Routes:
+class Routes(Struct, frozen=True):
     """All routes that can be taken with these settings, keys and local servers."""
 
     settings: Settings

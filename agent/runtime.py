@@ -8,9 +8,11 @@ import time
 from collections import deque
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agent.events import RequestOpened, RequestSettled, RowStored, TurnEnded, TurnEvent, TurnStarted
 from agent.open_session import OpenSession
@@ -48,8 +50,7 @@ class Live(StrEnum):
 UNFORESEEN = "The turn failed inside hermes and was stopped; what is stored is safe. `hermes logs` has the details."
 
 
-@dataclass(frozen=True, slots=True)
-class Stop:
+class Stop(Struct, frozen=True):
     """Why a turn did not end by itself. `cause` is told in the results of calls that did not run, as a clause.
 
     `error` is a sentence for the person, "" for an interrupt; `part` is what a broken answer had said.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from typing import cast
+
+from msgspec.structs import asdict
 
 from session.models import ApiMode, Route, ToolCall, Usage
 

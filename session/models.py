@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum, StrEnum
+
+from msgspec import Struct
 
 
 class Role(StrEnum):
@@ -101,8 +102,7 @@ class ApiMode(StrEnum):
     DEMO = "demo"  # the built-in demo: no server, no network
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(Struct, frozen=True):
     """Which model answers, and where: one value, changed only as a whole. Holds no credential.
 
     `key_ref` names the secret (an environment or .env name, "" for none); `window` is in tokens, None when unknown.
@@ -116,8 +116,7 @@ class Route:
     window: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(Struct, frozen=True):
     """Tokens of one or more requests, as the provider counted them. `input` excludes what came from or went to a cache."""
 
     input: int = 0
@@ -140,8 +139,7 @@ class Usage:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
+class ToolCall(Struct, frozen=True):
     """A call as the model wrote it. `arguments` is the raw text, JSON or not; `id` is unique in its session."""
 
     id: str
@@ -149,8 +147,7 @@ class ToolCall:
     arguments: str
 
 
-@dataclass(frozen=True, slots=True)
-class CallResult:
+class CallResult(Struct, frozen=True):
     """What a tool row says of the call it answers. `cause` tells why an approval was cancelled or a call not run."""
 
     call_id: str
@@ -162,8 +159,7 @@ class CallResult:
     duration_s: float = 0.0  # running time, without the time a person was asked
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Struct, frozen=True):
     """One row of a transcript. Fields that do not belong to its role are empty. `id` is 0 until it is stored."""
 
     session_id: str
@@ -180,8 +176,7 @@ class Message:
     level: Level = Level.INFO
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
+class Session(Struct, frozen=True):
     """One conversation. `workspace` is the git root of `cwd` at creation, else `cwd`: fixed for its life."""
 
     id: str
@@ -198,8 +193,7 @@ class Session:
     end_reason: EndReason | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ApprovalRequest:
+class ApprovalRequest(Struct, frozen=True):
     """A question to the person about one tool call: state in the store, whoever shows it.
 
     `shown` is the exact text that would act (the command, or path and content), unescaped; `why` says why it is asked.
@@ -214,8 +208,7 @@ class ApprovalRequest:
     opened_at: float
 
 
-@dataclass(frozen=True, slots=True)
-class Partial:
+class Partial(Struct, frozen=True):
     """What an unfinished answer has said so far."""
 
     content: str = ""

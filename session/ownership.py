@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 import sqlite3
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from session.connection import Connection
 from session.errors import ForeignDatabase, NewerDatabase, NotADatabase, UnusableDatabase
 from session.schema import APPLICATION_ID, USER_VERSION
 
 
-@dataclass(frozen=True, slots=True)
-class Stamp:
+class Stamp(Struct, frozen=True):
     """What the file's header says of who wrote it, and the names of its tables where they can be read."""
 
     application_id: int

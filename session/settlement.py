@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from session.models import (
     Approval,
@@ -27,8 +27,7 @@ DENIED_WITH_REASON = "Not run: denied, because {cause}."
 TIMED_OUT = "Not run: nobody answered the request for approval in time."
 
 
-@dataclass(frozen=True, slots=True)
-class Settlement:
+class Settlement(Struct, frozen=True):
     """What settling did: the rows it stored, the requests it withdrew, and those left for a person to answer."""
 
     rows: tuple[Message, ...]

@@ -12,8 +12,8 @@ import selectors
 import signal
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 
+from msgspec import Struct
 from textual import constants
 from textual.app import App
 from textual.driver import Driver
@@ -30,8 +30,7 @@ SLOW_S = 0.1  # a terminal that takes longer than this over a frame gets no more
 PARTING_S = 0.3  # how long a last frame may take on the way out
 
 
-@dataclass(frozen=True, slots=True)
-class Hooks:
+class Hooks(Struct, frozen=True):
     """What the driver tells those who started it: the terminal went away, the first frame is out, a key came (Enter?)."""
 
     gone: Callable[[], None]

@@ -11,8 +11,9 @@ from session.models import Level
 
 
 async def _help(hub: Hub, session_id: str, argument: str) -> Effect:
-    lines = [f"- `{usage(command)}` {command.summary}" for command in COMMANDS]
-    return Page("Commands", "\n".join(lines))
+    written = {command: usage(command).replace("|", r"\|") for command in COMMANDS}  # in a table a bar ends a cell
+    rows = [f"| `{line}` | {command.summary} |" for command, line in written.items()]
+    return Page("Commands", "\n".join(["| Commands | |", "|---|---|", *rows]))
 
 
 async def _new(hub: Hub, session_id: str, argument: str) -> Effect:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from difflib import get_close_matches
+
+from msgspec import Struct
 
 from agent.commands.builtin import COMMANDS
 from agent.commands.table import Command
@@ -12,24 +13,21 @@ from agent.commands.table import Command
 _SHAPE = re.compile(r"/([A-Za-z][\w-]*)(?:\s+(.*))?\s*", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """A command with its argument text."""
 
     command: Command
     argument: str
 
 
-@dataclass(frozen=True, slots=True)
-class Mistyped:
+class Mistyped(Struct, frozen=True):
     """Looks like a command and is none. It is neither run nor sent: `suggestion` is the nearest name (F10)."""
 
     name: str
     suggestion: str
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(Struct, frozen=True):
     """A message for the model."""
 
     text: str

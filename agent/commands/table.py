@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from agent.hub import Hub
 from session.models import Level
@@ -17,39 +18,34 @@ class When(StrEnum):
     IDLE = "idle"  # not while a turn runs in the session
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(Struct, frozen=True):
     """The command answers with a line."""
 
     text: str
     level: Level = Level.INFO
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
+class Opened(Struct, frozen=True):
     """The command leads to a session, which the screen shows."""
 
     session_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(Struct, frozen=True):
     """The command answers with a page of markdown."""
 
     title: str
     markdown: str
 
 
-@dataclass(frozen=True, slots=True)
-class Left:
+class Left(Struct, frozen=True):
     """The command leaves the program."""
 
 
 Effect = Said | Opened | Page | Left
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(Struct, frozen=True):
     """One command. `arguments` is how they are written in help; `act` gets hub, session id and the argument text."""
 
     name: str

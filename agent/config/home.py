@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import pwd
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from session.errors import UserError
 
@@ -50,8 +51,7 @@ class NeighboursHome(UserError):
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Home:
+class Home(Struct, frozen=True):
     """The folder and where things are in it. `shown` is how a person writes the folder."""
 
     root: Path

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """One thing in one file that does not hold. Everything else of the file still works.
 
     `file` is named as the person knows it; `line` counts from 1; `text` says what is allowed. No value of the file is

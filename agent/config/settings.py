@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from agent.config.files import NotReadable, read_text
 from agent.config.problem import Problem
 from session.models import ApiMode
 
 
-@dataclass(frozen=True, slots=True)
-class ModelSettings:
+class ModelSettings(Struct, frozen=True):
     """Which model answers. Both are empty where the choice is left to hermes; `flaw` says what was wrong in it."""
 
     default: str = ""
@@ -20,16 +20,14 @@ class ModelSettings:
     flaw: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ModelEntry:
+class ModelEntry(Struct, frozen=True):
     """What is said about one model of a provider. `context_length` is in tokens."""
 
     context_length: int | None = None
     request_overrides: Mapping[str, object] = field(default_factory=dict[str, object])
 
 
-@dataclass(frozen=True, slots=True)
-class ProviderSettings:
+class ProviderSettings(Struct, frozen=True):
     """A model server. What is empty comes from the table of known providers, where it has this name.
 
     `flaw` says what is wrong with where it is or which key it gets. Such a provider is refused as a whole: filling the
@@ -45,16 +43,14 @@ class ProviderSettings:
     flaw: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ApprovalSettings:
+class ApprovalSettings(Struct, frozen=True):
     """`timeout_s`: how long a question waits, 0 for as long as it takes. `arm_ms`: how long a modal ignores keys."""
 
     timeout_s: int = 0
     arm_ms: int = 400
 
 
-@dataclass(frozen=True, slots=True)
-class AgentSettings:
+class AgentSettings(Struct, frozen=True):
     """`max_turns`: requests in one turn. `stream_retries`: how often a broken stream is asked again."""
 
     max_turns: int = 90
@@ -62,13 +58,11 @@ class AgentSettings:
     system_prompt: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class DisplaySettings:
+class DisplaySettings(Struct, frozen=True):
     theme: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """All settings. `file` names config.yaml as the person knows it; `unread` says why none of it could be read."""
 
     model: ModelSettings = ModelSettings()
@@ -81,8 +75,7 @@ class Settings:
     unread: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(Struct, frozen=True):
     """Settings that hold, and what was wrong in the file."""
 
     settings: Settings

@@ -6,8 +6,9 @@ A figure rests on the last answer whose provider counted its tokens; only what w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from agent.context.estimate import message_tokens, text_tokens
 from session.models import Message, Role, Route
@@ -22,8 +23,7 @@ class FigureSource(StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class ContextFigure:
+class ContextFigure(Struct, frozen=True):
     """Tokens of the conversation as the next request would send it. `window` is None when nobody has told it."""
 
     used: int

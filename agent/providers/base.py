@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
+
+from msgspec import Struct, field
 
 from session.models import Finish, Partial, Route, ToolCall, Usage
 
 
-@dataclass(frozen=True, slots=True)
-class ModelRequest:
+class ModelRequest(Struct, frozen=True):
     """One question to a model: chat-shaped messages (the system prompt first) and tool schemas, plain JSON only."""
 
     route: Route
@@ -20,29 +20,25 @@ class ModelRequest:
     extra_body: Mapping[str, object] = field(default_factory=dict[str, object])
 
 
-@dataclass(frozen=True, slots=True)
-class TextPart:
+class TextPart(Struct, frozen=True):
     """More of the answer."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ReasoningPart:
+class ReasoningPart(Struct, frozen=True):
     """More of the model's thinking."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class RefusalPart:
+class RefusalPart(Struct, frozen=True):
     """More of a refusal."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Restarting:
+class Restarting(Struct, frozen=True):
     """The stream broke; it is asked again after `wait_s`, and everything this request yielded so far is void."""
 
     attempt: int
@@ -54,8 +50,7 @@ class Restarting:
 Delta = TextPart | ReasoningPart | RefusalPart | Restarting
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(Struct, frozen=True):
     """A whole answer. `usage` is None when the provider gave no reading."""
 
     content: str

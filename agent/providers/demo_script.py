@@ -6,15 +6,15 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.providers.demo_results import code, conclude, text_of
 from agent.providers.demo_text import CONNECT, HELP, LONG
 from agent.providers.wire_json import Object
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """A tool the demo wants to use: its name, its arguments, and what it is about in a few words."""
 
     tool: str
@@ -26,16 +26,14 @@ class Step:
         return json.dumps(self.arguments, ensure_ascii=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Say:
+class Say(Struct, frozen=True):
     """The demo thinks, then says something."""
 
     thought: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
+class Use(Struct, frozen=True):
     """The demo thinks, says something and uses tools."""
 
     thought: str
@@ -43,8 +41,7 @@ class Use:
     steps: tuple[Step, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Fail:
+class Fail(Struct, frozen=True):
     """The demo thinks, then fails."""
 
     thought: str
@@ -53,8 +50,7 @@ class Fail:
 Answer = Say | Use | Fail
 
 
-@dataclass(frozen=True, slots=True)
-class Phrase:
+class Phrase(Struct, frozen=True):
     """One thing the demo understands: how it is written, what it does, and the tool step that it stands for."""
 
     usage: str

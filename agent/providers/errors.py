@@ -5,8 +5,9 @@ from __future__ import annotations
 import socket
 import ssl
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import cast
+
+from msgspec import Struct
 
 from agent.providers.base import NOTHING, ErrorKind, ProviderError
 from agent.providers.faults import Fault, fault_of_body, is_page, shown
@@ -33,8 +34,7 @@ _SAID: dict[ErrorKind, tuple[str, str]] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """Who was asked for what, and how much of an answer there is: all that an error needs to be told."""
 
     endpoint: Endpoint

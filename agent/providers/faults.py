@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.providers.wire_json import NO_FIELDS, Object, as_list, as_object, as_text, parsed, whole_characters
 
@@ -12,8 +13,7 @@ LONGEST_MESSAGE = 400  # characters
 SHORTEST_SECRET = 6  # characters; masking anything shorter would only blank ordinary words
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(Struct, frozen=True):
     """A server's own account of an error, as it sent it. `code` joins its code and type, in lower case."""
 
     message: str = ""

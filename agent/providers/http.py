@@ -16,6 +16,8 @@ from functools import cache
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
 
+from msgspec import Struct
+
 if TYPE_CHECKING:
     import httpx2
     from openai import AsyncOpenAI
@@ -23,8 +25,7 @@ if TYPE_CHECKING:
 KEYLESS = "none"
 
 
-@dataclass(frozen=True, slots=True)
-class Timeouts:
+class Timeouts(Struct, frozen=True):
     """How long a provider waits, in seconds: for a connection, for the next byte, and for the end after the answer."""
 
     connect_s: float = 30.0

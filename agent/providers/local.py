@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import importlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from agent.providers.registry import KNOWN, LOCAL, KnownModel, KnownProvider
 from agent.providers.wire_json import Object, as_count, as_list, as_object, as_text, parsed
@@ -22,8 +23,7 @@ MAX_LISTED = 5_000
 WINDOW_FIELDS = ("max_model_len", "context_length", "context_window")
 
 
-@dataclass(frozen=True, slots=True)
-class LocalServer:
+class LocalServer(Struct, frozen=True):
     """A server that answered on this machine, with the models it lists in its own order."""
 
     name: str

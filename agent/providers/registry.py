@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from session.models import ApiMode, Route
 
 
-@dataclass(frozen=True, slots=True)
-class KnownModel:
+class KnownModel(Struct, frozen=True):
     """A model by its id. `window` is in tokens, None where we are not sure of it: unknown is shown, never guessed."""
 
     id: str
     window: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class KnownProvider:
+class KnownProvider(Struct, frozen=True):
     """A model server. `models` begins with the default; a local server has none, it tells its own, and takes no key."""
 
     name: str

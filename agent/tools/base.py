@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
+
+from msgspec import Struct
 
 from session.models import CallOutcome
 
@@ -16,8 +17,7 @@ class BadArguments(Exception):
     """The model's arguments do not fit the tool. The text names the field and what it takes; it goes to the model."""
 
 
-@dataclass(frozen=True, slots=True)
-class Touch:
+class Touch(Struct, frozen=True):
     """What a call would reach: files it reads, files it writes (absolute, symlinks resolved), commands it runs."""
 
     reads: tuple[Path, ...] = ()
@@ -25,8 +25,7 @@ class Touch:
     runs: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ToolResult:
+class ToolResult(Struct, frozen=True):
     """What a call came to. `text` is what the model reads (bounded, legal UTF-8)."""
 
     text: str
@@ -34,8 +33,7 @@ class ToolResult:
     exit_code: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Workplace:
+class Workplace(Struct, frozen=True):
     """Where a session's tools act. `environ` is what children get; `outputs` is a folder for output too long to show."""
 
     cwd: Path
@@ -44,8 +42,7 @@ class Workplace:
     outputs: Path
 
 
-@dataclass(frozen=True, slots=True)
-class CallContext:
+class CallContext(Struct, frozen=True):
     """What a running call may use. `emit` takes decoded output as it comes; it never blocks."""
 
     place: Workplace

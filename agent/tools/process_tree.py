@@ -10,7 +10,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agent.literal import visible
 
@@ -22,8 +23,7 @@ _COMMAND_CHARS = 80
 _PS_S = 5.0
 
 
-@dataclass(frozen=True, slots=True)
-class RunningProcess:
+class RunningProcess(Struct, frozen=True):
     """`started` is a kernel's word for the start; with it a pid names one process for good."""
 
     pid: int
@@ -35,8 +35,7 @@ class RunningProcess:
         return f"{self.pid} ({self.command})"
 
 
-@dataclass(frozen=True, slots=True)
-class CallProcesses:
+class CallProcesses(Struct, frozen=True):
     """What belongs to a call: the mark, the session it led (None when its leader may be long gone), known processes.
 
     The mark finds those that left the session; one that also emptied its environment is found only while in it.

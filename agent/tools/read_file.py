@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
+
+from msgspec import Struct
 
 from agent.approvals.paths import resolve
 from agent.tools.arguments import known_only, required_text, whole_number
@@ -43,8 +44,7 @@ _FARTHEST_LINE = 10**12
 _SKIP_CHARS = 65_536
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
+class _Line(Struct, frozen=True):
     """The shown part of a line, and how many of its characters that leaves out."""
 
     text: str

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+import resource
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -58,19 +60,26 @@ class Served:
     def cut(self, text: str) -> None:
         self.script.append([chunk({"content": text})])
 
+    def refuse(self, status: str, body: str, kind: str = "application/json") -> None:
+        """An answer by status line: "401 Unauthorized"."""
+        self.script.append([f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nConnection: close\r\n\r\n", body])
+
     async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while head := await _head(reader):
                 body = await reader.readexactly(_length(head))
                 self.requests.append(json.loads(body))
-                writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n")
-                for part in self.script.pop(0):
+                parts = self.script.pop(0)
+                if not str(parts[:1]).startswith("['HTTP/"):
+                    writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n")
+                for part in parts:
                     if isinstance(part, asyncio.Event):
                         self.waiting.set()
                         await part.wait()
                     else:
                         writer.write(part.encode())
                         await writer.drain()
+                        await asyncio.sleep(0)  # the next part comes by itself, as over a network
                 break
         except (ConnectionError, asyncio.IncompleteReadError):
             pass
@@ -151,11 +160,28 @@ class Bench:
         return self.hub.runtime(self.session_id).s.rows
 
 
-def write_config(home: Path, url: str) -> None:
+def write_config(home: Path, url: str, more: str = "") -> None:
     home.mkdir(mode=0o700, exist_ok=True)
     (home / "config.yaml").write_text(
-        f"model: {{default: m, provider: served}}\nprobe_local: false\nproviders: {{served: {{base_url: '{url}'}}}}\n"
+        "model: {default: m, provider: served}\nprobe_local: false\n"
+        f"providers: {{served: {{base_url: '{url}'}}}}\n{more}\n"
     )
+
+
+@contextmanager
+def no_room() -> Iterator[None]:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.fixture
+def full_disk() -> Callable[[], AbstractContextManager[None]]:
+    """While it is entered, the system refuses every write to a file of this process."""
+    return no_room
 
 
 @pytest.fixture
@@ -171,10 +197,35 @@ def home(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-async def bench(served: Served, home: Path, workspace: Path) -> AsyncIterator[Bench]:
-    write_config(home, served.url)
-    profile = Profile.load({"HERMES_HOME": str(home), "PATH": "/usr/local/bin:/usr/bin:/bin"})
-    hub = await open_hub(profile, source="tui", is_attended=True)
-    yield Bench(hub, workspace)
-    await hub.close("the test ended")
-    profile.db.close()
+def more_config() -> str:
+    """Lines that a test adds to config.yaml."""
+    return ""
+
+
+@pytest.fixture
+def is_attended() -> bool:
+    return True
+
+
+@pytest.fixture
+async def open_bench(home: Path, workspace: Path) -> AsyncIterator[Callable[..., Any]]:
+    """Opens a hub over the home as a process of its own would; each has a store of its own."""
+    hubs: list[Hub] = []
+
+    async def opened(is_attended: bool = True, home: Path = home) -> Bench:
+        profile = Profile.load({"HERMES_HOME": str(home), "PATH": "/usr/local/bin:/usr/bin:/bin"})
+        hubs.append(await open_hub(profile, source="tui", is_attended=is_attended))
+        return Bench(hubs[-1], workspace)
+
+    yield opened
+    for hub in hubs:
+        await hub.close("the test ended")
+        hub.profile.db.close()
+
+
+@pytest.fixture
+async def bench(
+    served: Served, home: Path, more_config: str, is_attended: bool, open_bench: Callable[..., Any]
+) -> Bench:
+    write_config(home, served.url, more_config)
+    return await open_bench(is_attended)

@@ -88,3 +88,51 @@ async def test_a_failed_turn_says_why_in_the_transcript_and_the_next_one_works(b
 async def test_a_session_that_is_not_there_is_a_sentence(bench):
     with pytest.raises(NoSuchSession, match="no session nope"):
         await bench.hub.open("nope")
+
+
+async def test_a_session_that_is_asked_for_twice_at_once_is_opened_once(bench, served, open_bench):
+    served.reply(text="Hello.")
+    await bench.ask("hi")
+    other = await open_bench()
+    first, second = await asyncio.gather(other.hub.open(bench.session_id), other.hub.open(bench.session_id))
+    assert first is second
+
+
+async def test_what_another_process_said_in_a_session_is_part_of_the_next_request(bench, served, open_bench):
+    served.reply(text="one")
+    await bench.ask("first")
+    other = await open_bench()
+    other.session_id = bench.session_id
+    await other.hub.open(bench.session_id)
+    served.reply(text="two")
+    await other.ask("second")
+    served.reply(text="three")
+    await bench.ask("third")
+    said = [message["content"] for message in served.requests[-1]["messages"][1:]]
+    assert said == ["first", "one", "second", "two", "third"]
+    assert bench.rows == bench.hub.profile.db.read(lambda tables: tables.messages.all(bench.session_id)).result()
+
+
+async def test_a_stored_model_whose_key_is_gone_is_told_before_anything_is_sent(bench, served, home, open_bench):
+    config = home / "config.yaml"
+    plain = config.read_text()
+    config.write_text(plain.replace("base_url", "key_env: SERVED_KEY, base_url"))
+    env = home / ".env"
+    env.write_text("SERVED_KEY=sk-abcdefgh\n")
+    env.chmod(0o600)
+    keyed = await open_bench()
+    served.reply(text="Hello.")
+    await keyed.ask("hi")
+    env.unlink()
+    config.write_text(plain)
+    later = await open_bench()
+    later.session_id = keyed.session_id
+    await later.hub.open(keyed.session_id)
+    turn = await later.ask("still there?")
+    assert "The provider served needs a key. Put SERVED_KEY=... into" in turn.ended.error
+    assert len(served.requests) == 1
+    runtime = later.hub.runtime(later.session_id)
+    await runtime.switch(later.hub.resolve("served:m", runtime.s.route))
+    served.reply(text="Yes.")
+    assert (await later.ask("and now?")).ended.reason is ExitReason.COMPLETED
+    assert served.requests[-1]["messages"][-1]["content"] == "still there?\n\nand now?"

@@ -1,30 +1,54 @@
-"""An interrupt at any point of a turn leaves a legal transcript, the same in memory and in the store, and no work behind."""
+"""An interrupt or a kill at any point of a turn leaves a legal transcript, equal in memory and store, and no work behind."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import random
+import shutil
+import sqlite3
+import threading
+from contextlib import closing
+from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agent.approvals.inbox import Answer
-from agent.events import RequestOpened, TurnEnded
+from agent.events import RequestOpened, TextDelta, TurnEnded
+from agent.providers.base import ErrorKind, ProviderError
 from agent.request import wire_messages
 from agent.runtime import Live
-from session.models import Approval, Role
+from session.models import Approval, ExitReason, Role
 
 ROUNDS = int(os.environ.get("HERMES_SOAK", "1")) * 60
+ANSWERS = ("Let me see.", "Both came. " * 20)
+
+
+def in_words(text: str) -> list[str]:
+    words = [f"{word} " for word in text.split(" ")]
+    words[-1] = words[-1][:-1]
+    return [f'data: {{"choices":[{{"index":0,"delta":{{"content":"{word}"}}}}]}}\n\n' for word in words]
 
 
 async def start(bench, served) -> None:
     served.script.clear()
-    served.reply(
-        {"id": "x", "type": "function", "function": {"name": "terminal", "arguments": '{"command": "echo a; echo b"}'}},
-        text="Let me see.",
-    )
-    served.reply(text="Both came. " * 20)
+    call = {
+        "id": "x",
+        "type": "function",
+        "function": {"name": "terminal", "arguments": '{"command": "echo a; echo b"}'},
+    }
+    served.reply(call)
+    served.reply()
+    for answer, parts in zip(ANSWERS, served.script, strict=True):
+        parts[0:1] = in_words(answer)
     bench.hub.submit(bench.session_id, "go")
+
+
+async def warm(bench, served) -> None:
+    """The first request of a process builds its client, which takes longer than all steps of a turn."""
+    served.reply(text=ANSWERS[0])
+    await bench.ask("hi")
 
 
 async def play(bench, steps: int) -> None:
@@ -35,14 +59,17 @@ async def play(bench, steps: int) -> None:
             bench.hub.answer(request.id, Answer(Approval.ALLOWED_ONCE))
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(60 + ROUNDS)
 async def test_an_interrupt_at_any_step_leaves_memory_and_store_equal_and_legal(bench, served):
     seed = random.randrange(10**6)
     print(f"seed {seed}")
     chance = random.Random(seed)
-    for _ in range(ROUNDS):
+    await warm(bench, served)
+    for number in range(ROUNDS):
+        if number % 60 == 59:
+            bench.session_id = bench.hub.create(bench.workspace).id
         await start(bench, served)
-        await play(bench, chance.randrange(0, 400))
+        await play(bench, chance.randrange(chance.choice((400, 4_000))))
         runtime = bench.hub.runtime(bench.session_id)
         bench.hub.interrupt(bench.session_id)
         async with asyncio.timeout(10):
@@ -57,8 +84,61 @@ async def test_an_interrupt_at_any_step_leaves_memory_and_store_equal_and_legal(
         assert [row.result.call_id for row in stored if row.result] == calls
         assert wire_messages(stored, "p")[-1]["role"] in ("assistant", "user", "tool")
         assert bench.hub.pending() == []
+        said = [row.content for row in stored if row.role is Role.ASSISTANT]
+        assert all(any(answer.startswith(text) for answer in ANSWERS) for text in said)
         partial = bench.hub.profile.db.read(lambda tables: tables.partials.read(bench.session_id)).result()
         assert not partial
+
+
+def kill(home: Path, into: Path) -> None:
+    """What is left of a process that is killed now: its files as the store has committed them."""
+    shutil.rmtree(into, ignore_errors=True)
+    into.mkdir(mode=0o700)
+    shutil.copy(home / "config.yaml", into)
+    with closing(sqlite3.connect(home / "state.db")) as store, closing(sqlite3.connect(into / "state.db")) as copy:
+        store.backup(copy)
+
+
+@pytest.mark.timeout(60 + ROUNDS)
+async def test_E04_a_kill_at_any_step_is_settled_at_the_next_opening_and_the_session_goes_on(
+    bench, served, home, tmp_path, open_bench
+):
+    seed = random.randrange(10**6)
+    print(f"seed {seed}")
+    chance = random.Random(seed)
+    await warm(bench, served)
+    for _ in range(ROUNDS // 4):
+        bench.session_id = bench.hub.create(bench.workspace).id
+        await start(bench, served)
+        await play(bench, chance.randrange(chance.choice((400, 4_000))))
+        kill(home, tmp_path / "next")
+        await bench.hub.runtime(bench.session_id).close("it was killed")
+        next_one = await open_bench(home=tmp_path / "next")
+        if bench.session_id not in [line.session.id for line in await next_one.hub.listing()]:
+            continue  # it died before the prompt was stored
+        next_one.session_id = bench.session_id
+        served.script.clear()
+        served.reply(text="So it is.")
+        served.reply(text="So it is.")
+        runtime = await next_one.hub.open(bench.session_id)
+        async with asyncio.timeout(10):
+            while runtime.is_busy:
+                await play(next_one, 1)
+        if len(served.script) == 2:
+            served.script.pop()
+        next_one.listener.drain()
+        await next_one.ask("go on")
+        messages = served.requests[-1]["messages"]
+        calls = [call["id"] for message in messages for call in message.get("tool_calls", ())]
+        assert [message["tool_call_id"] for message in messages if message["role"] == "tool"] == calls
+        assert messages[-1]["role"] == "user"
+        said = [row.content for row in next_one.rows if row.role is Role.ASSISTANT]
+        assert all(any(answer.startswith(text) for answer in (*ANSWERS, "So it is.")) for text in said)
+        read = next_one.hub.profile.db.read
+        assert read(lambda tables: tables.messages.all(bench.session_id)).result() == next_one.rows
+        assert read(lambda tables: tables.approvals.waiting(bench.session_id)).result() == []
+        await next_one.hub.close("the round is over")
+        next_one.hub.profile.db.close()
 
 
 async def test_an_interrupt_right_after_the_submit_ends_the_turn_and_keeps_the_prompt(bench, served):
@@ -76,3 +156,93 @@ async def test_two_interrupts_settle_once(bench, served):
     assert bench.hub.interrupt(bench.session_id) and bench.hub.interrupt(bench.session_id)
     await bench.until(lambda event: isinstance(event, TurnEnded))
     assert len([row for row in bench.rows if row.result]) == 1
+
+
+async def test_an_interrupt_while_the_answer_is_stored_does_not_say_its_end_twice(bench, served):
+    gate, begun, release = asyncio.Event(), threading.Event(), threading.Event()
+    served.reply()
+    served.script[0][0:1] = [*in_words("one two"), gate]
+    bench.hub.submit(bench.session_id, "count")
+    await bench.until(lambda event: isinstance(event, TextDelta) and event.text.endswith("two"))
+    db = bench.hub.profile.db
+    db.write(lambda _: (begun.set(), release.wait(10)))
+    await asyncio.to_thread(begun.wait, 10)
+    gate.set()
+    async with asyncio.timeout(10):
+        while db._writing._work_queue.empty():  # the answer waits for the writer
+            await asyncio.sleep(0)
+    bench.hub.interrupt(bench.session_id)
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    release.set()
+    await bench.until(lambda event: isinstance(event, TurnEnded))
+    assert [row.content for row in bench.rows if row.role is Role.ASSISTANT] == ["one two"]
+
+
+class Failing:
+    """A provider that fails when it is told to."""
+
+    def __init__(self) -> None:
+        self.asked, self.told = asyncio.Event(), asyncio.Event()
+
+    async def stream(self, request):
+        self.asked.set()
+        await self.told.wait()
+        raise ProviderError(ErrorKind.AUTH, "No.")
+        yield
+
+    async def aclose(self) -> None:
+        pass
+
+
+async def test_an_interrupt_in_the_moment_of_a_failure_still_ends_the_turn(bench):
+    provider, runtime = Failing(), bench.hub.runtime(bench.session_id)
+    runtime.s.parts = replace(runtime.s.parts, provider_for=lambda route: provider)
+    bench.hub.submit(bench.session_id, "go")
+    await asyncio.wait_for(provider.asked.wait(), 5)
+    provider.told.set()
+    bench.hub.interrupt(bench.session_id)
+    await bench.until(lambda event: isinstance(event, TurnEnded))
+    assert not runtime.is_busy
+
+
+@pytest.mark.parametrize("more_config", ["approvals: {timeout: 60}"])
+async def test_an_interrupt_in_the_moment_of_a_yes_wins(bench, served, workspace):
+    call = {"id": "x", "type": "function", "function": {"name": "terminal", "arguments": '{"command": "touch made"}'}}
+    served.reply(call)
+    bench.hub.submit(bench.session_id, "go")
+    opened = (await bench.until(lambda event: isinstance(event, RequestOpened)))[-1]
+    bench.hub.answer(opened.request.id, Answer(Approval.ALLOWED_ONCE))
+    bench.hub.interrupt(bench.session_id)
+    ended = (await bench.until(lambda event: isinstance(event, TurnEnded)))[-1]
+    assert ended.reason is ExitReason.INTERRUPTED
+    assert not (workspace / "made").exists()
+
+
+async def test_what_is_queued_after_an_interrupt_starts_by_itself(bench, served):
+    served.hold()
+    bench.hub.submit(bench.session_id, "one")
+    await asyncio.wait_for(served.waiting.wait(), 5)
+    bench.hub.interrupt(bench.session_id)
+    await bench.until(lambda event: isinstance(event, TurnEnded))
+    served.waiting.clear()
+    gate = served.hold()
+    served.reply(text="third")
+    bench.hub.submit(bench.session_id, "two")
+    await asyncio.wait_for(served.waiting.wait(), 5)
+    bench.hub.submit(bench.session_id, "three")
+    gate.set()
+    for _ in range(2):
+        await bench.until(lambda event: isinstance(event, TurnEnded))
+    assert bench.rows[-1].content == "third"
+
+
+async def test_nothing_queued_starts_behind_the_end_of_the_process(bench, served):
+    served.hold()
+    bench.hub.submit(bench.session_id, "one")
+    await asyncio.wait_for(served.waiting.wait(), 5)
+    runtime = bench.hub.runtime(bench.session_id)
+    bench.hub.interrupt(bench.session_id)
+    bench.hub.submit(bench.session_id, "two")
+    await runtime.close("hermes was closed")
+    assert (list(runtime.queue), runtime.is_busy) == (["two"], False)

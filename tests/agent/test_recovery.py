@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 import time
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from agent.approvals.inbox import Answer
 from agent.events import RequestOpened, TurnEnded
@@ -129,3 +131,65 @@ async def test_words_of_a_cut_answer_are_kept_and_marked(bench, served, home):
     assert (runtime.s.rows[-1].content, runtime.s.rows[-1].finish) == ("Half an", Finish.CUT)
     await hub.close("the test ended")
     profile.db.close()
+
+
+async def test_a_question_is_asked_again_under_its_own_id_and_not_left_open(reopened, served):
+    bench = reopened
+    read = bench.hub.profile.db.read
+    bench.hub.profile.db.write(lambda tables: tables.approvals.open(ask("one", bench.session_id))).result()
+    served.reply(text="All right.")
+    await bench.hub.open(bench.session_id)
+    asked = []
+    for _ in range(2):
+        events = await bench.until(lambda event: isinstance(event, RequestOpened))
+        asked.append(events[-1].request)
+        bench.hub.answer(events[-1].request.id, Answer(Approval.DENIED))
+    await bench.until(lambda event: isinstance(event, TurnEnded))
+    assert asked[0].id == "ask-one"
+    assert read(lambda tables: tables.approvals.waiting(bench.session_id)).result() == []
+
+
+async def test_once_the_old_question_is_answered_a_new_prompt_waits_like_any_other(reopened, served):
+    bench = reopened
+    bench.hub.profile.db.write(lambda tables: tables.approvals.open(ask("one", bench.session_id))).result()
+    await bench.hub.open(bench.session_id)
+    opened = (await bench.until(lambda event: isinstance(event, RequestOpened)))[-1]
+    bench.hub.answer(opened.request.id, Answer(Approval.DENIED))
+    opened = (await bench.until(lambda event: isinstance(event, RequestOpened)))[-1]
+    bench.hub.submit(bench.session_id, "and then")
+    await asyncio.sleep(0)
+    served.reply(text="Neither, then.")
+    served.reply(text="Then this.")
+    bench.hub.answer(opened.request.id, Answer(Approval.DENIED))
+    await bench.until(lambda event: isinstance(event, TurnEnded) and bench.rows[-1].content == "Then this.")
+    assert [approval for _, _, approval in await results(bench)] == [Approval.DENIED, Approval.DENIED]
+
+
+async def test_two_prompts_in_the_place_of_an_answer_are_sent_in_their_order(reopened, served):
+    bench = reopened
+    bench.hub.profile.db.write(lambda tables: tables.approvals.open(ask("one", bench.session_id))).result()
+    await bench.hub.open(bench.session_id)
+    await bench.until(lambda event: isinstance(event, RequestOpened))
+    for text in ("first", "second"):
+        served.reply(text=f"to the {text}")
+        bench.hub.submit(bench.session_id, text)
+    await bench.until(lambda event: isinstance(event, TurnEnded) and bench.rows[-1].content == "to the second")
+    assert [row.content for row in bench.rows if row.role is Role.USER][-2:] == ["first", "second"]
+
+
+async def test_an_opening_that_was_given_up_is_begun_anew_and_asks_what_waits(reopened, served):
+    bench = reopened
+    bench.hub.profile.db.write(lambda tables: tables.approvals.open(ask("one", bench.session_id))).result()
+    begun, release = threading.Event(), threading.Event()
+    bench.hub.profile.db.write(lambda _: (begun.set(), release.wait(10)))
+    await asyncio.to_thread(begun.wait, 10)
+    opening = asyncio.create_task(bench.hub.open(bench.session_id))
+    async with asyncio.timeout(10):
+        while bench.hub.profile.db._writing._work_queue.empty():  # its settling waits for the writer
+            await asyncio.sleep(0)
+    opening.cancel()
+    await asyncio.wait([opening])
+    release.set()
+    await bench.hub.open(bench.session_id)
+    opened = (await bench.until(lambda event: isinstance(event, RequestOpened)))[-1]
+    assert opened.request.id == "ask-one"

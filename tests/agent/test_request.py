@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,7 +21,9 @@ def result(call_id: str) -> Message:
 
 
 ids = st.sampled_from(["a", "b", "c", "d"])
-arguments = st.sampled_from(["{}", '{"x": 1}', '{"x"', "", "[]", "null", '"str"'])
+arguments = st.sampled_from(
+    ["{}", '{"x": 1}', '{"x"', "", "[]", "null", '"str"', '{"x": NaN}', '{"x": -Infinity}', "[" * 9_999]
+)
 calls = st.lists(ids, max_size=3, unique=True).flatmap(
     lambda names: st.tuples(*(arguments.map(lambda raw, i=i: ToolCall(i, "terminal", raw)) for i in names))
 )
@@ -49,7 +52,7 @@ def test_any_rows_make_a_legal_conversation(stored):
         if message["role"] == "assistant":
             assert message["content"] or message["tool_calls"]
             for call in message.get("tool_calls", ()):
-                assert isinstance(json.loads(call["function"]["arguments"]), dict)
+                assert isinstance(json.loads(call["function"]["arguments"], parse_constant=pytest.fail), dict)
                 owed.append(call["id"])
     assert not owed
 

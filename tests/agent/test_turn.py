@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 
+import pytest
+
 from agent.approvals.inbox import Answer
 from agent.events import CallOutput, RequestOpened, RowStored, TextDelta, TurnEnded
 from session.lease import TurnLease
@@ -212,3 +214,60 @@ async def test_a_prompt_that_may_not_run_here_goes_back_to_the_person(bench, ser
     runtime.release_queue()
     await bench.until(lambda event: isinstance(event, TurnEnded))
     assert bench.rows[-1].content == "Hi."
+
+
+async def test_C18_a_path_allowed_for_the_session_is_asked_again_once_it_leads_elsewhere(bench, served, tmp_path):
+    link = bench.workspace / "link"
+    (bench.workspace / "inside").mkdir()
+    (tmp_path / "outside").mkdir()
+    link.symlink_to("inside")
+    for _ in range(2):
+        served.reply(call_("write_file", path="link/a.txt", content="x"))
+        served.reply(text="done")
+    await bench.ask("write", Approval.ALLOWED_SESSION)
+    link.unlink()
+    link.symlink_to(tmp_path / "outside")
+    turn = await bench.ask("write again", Approval.DENIED)
+    assert [result.approval for result, _ in turn.results] == [Approval.DENIED]
+    assert not list((tmp_path / "outside").iterdir())
+
+
+async def test_a_command_allowed_for_the_session_does_not_allow_it_in_the_background(bench, served):
+    served.reply(call_("terminal", command="true"))
+    served.reply(call_("terminal", command="true", background=True))
+    served.reply(text="done")
+    turn = await bench.ask("go", Approval.ALLOWED_SESSION)
+    assert len([event for event in turn.events if isinstance(event, RequestOpened)]) == 2
+
+
+@pytest.mark.parametrize("more_config", ["approvals: {timeout: 1}"])
+async def test_silence_is_recorded_as_timed_out_and_never_called_the_persons_no(bench, served):
+    served.reply(call_("terminal", command="touch made"))
+    served.reply(text="All right.")
+    turn = await bench.ask("go")
+    [(result, text)] = turn.results
+    assert (result.outcome, result.approval) == (CallOutcome.NOT_RUN, Approval.TIMED_OUT)
+    assert "no answer within 1 s" in text and "denied" not in text
+    assert turn.ended.reason is ExitReason.COMPLETED
+    assert not (bench.workspace / "made").exists()
+
+
+@pytest.mark.parametrize("is_attended", [False])
+async def test_where_nobody_can_be_asked_it_is_denied_at_once_and_the_model_told_why(bench, served):
+    served.reply(call_("terminal", command="touch made"))
+    served.reply(text="All right.")
+    turn = await bench.ask("go")
+    [(result, _)] = turn.results
+    assert (result.outcome, result.approval) == (CallOutcome.NOT_RUN, Approval.DENIED)
+    told = served.requests[1]["messages"][-1]["content"]
+    assert "a headless run has nobody to ask" in told and "the person" not in told
+    assert not (bench.workspace / "made").exists()
+
+
+async def test_A18_arguments_nested_beyond_reading_fail_one_call_and_not_the_session(bench, served):
+    served.reply(call_raw("terminal", '{"command": ' + "[" * 100_000 + "]" * 100_000 + "}"))
+    served.reply(text="again")
+    turn = await bench.ask("go", Approval.ALLOWED_ONCE)
+    assert [result.outcome for result, _ in turn.results] == [CallOutcome.NOT_RUN]
+    assert turn.ended.reason is ExitReason.COMPLETED
+    assert served.requests[1]["messages"][2]["tool_calls"][0]["function"]["arguments"] == "{}"

@@ -42,7 +42,6 @@ class Row:
     value: float
     unit: str
     goal: float
-    issue: str = "house"
 
     @property
     def holds(self) -> bool:
@@ -267,7 +266,9 @@ def main(wanted: list[str]) -> int:
     disturbance = measured.machine.disturbance()
     print(f"This run was disturbed: {disturbance}." if disturbance else "The machine was quiet.")
     REPORT.parent.mkdir(exist_ok=True)
-    REPORT.write_text(json.dumps([{**asdict(row), "holds": row.holds} for row in found], indent=1) + "\n")
+    REPORT.write_text(
+        json.dumps([{"issue": "house", **asdict(row), "holds": row.holds} for row in found], indent=1) + "\n"
+    )
     return 0
 
 

@@ -18,7 +18,7 @@ import pytest
 
 from session import connection
 from session.db import SessionDB
-from session.errors import BusyDatabase, ClosedDatabase
+from session.errors import BusyDatabase, ClosedDatabase, UnusableDatabase
 from session.models import Message, Role, Session, TitleSource
 from session.tables import Tables
 
@@ -259,6 +259,16 @@ def test_a_write_that_finds_no_room_is_a_sentence_and_leaves_nothing(
     output, _ = run_python(WRITE_UNDER_A_LIMIT, db_path, session_id).communicate()
     assert output.startswith(f"This could not be stored in {db_path}: ")
     assert contents(db, session_id) == ["small"]
+
+
+def test_a_damaged_page_is_a_sentence(db: SessionDB, db_path: Path, session_id: str) -> None:
+    db.write(lambda t: t.messages.append(said(session_id, "x" * 200_000))).result()
+    db.close()
+    content = bytearray(db_path.read_bytes())
+    content[4096 * 2 :] = b"\xff" * (len(content) - 4096 * 2)
+    db_path.write_bytes(content)
+    with closing(SessionDB.open(db_path)) as damaged, pytest.raises(UnusableDatabase, match="cannot be used"):
+        damaged.read(lambda t: t.messages.all(session_id)).result()
 
 
 def test_a_store_is_whole_after_use(db: SessionDB, db_path: Path, session_id: str) -> None:

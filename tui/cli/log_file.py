@@ -7,9 +7,10 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+
+from msgspec import Struct
 
 from agent.config.home import Home, find_home
 from session.errors import UserError
@@ -26,8 +27,7 @@ class UnusableLog(UserError):
     sentence = "The log {path} can't be written ({why}). Correct that, or set HERMES_HOME to another folder."
 
 
-@dataclass(frozen=True, slots=True)
-class LogFile:
+class LogFile(Struct, frozen=True):
     """The open log of this process; `shown` is its path as a person writes it."""
 
     fd: int

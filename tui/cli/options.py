@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from session.errors import UserError
 
@@ -20,8 +21,7 @@ class FolderGone(UserError):
     sentence = "The folder you are in does not exist any more. Change to another one, or name one with --cwd."
 
 
-@dataclass(frozen=True, slots=True)
-class TuiOptions:
+class TuiOptions(Struct, frozen=True):
     """`resume` is a session id; `go_on` takes the session last worked in."""
 
     go_on: bool = False
@@ -30,8 +30,7 @@ class TuiOptions:
     cwd: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ChatOptions:
+class ChatOptions(Struct, frozen=True):
     """One prompt without a screen; `-` reads it from stdin."""
 
     prompt: str
@@ -42,19 +41,16 @@ class ChatOptions:
     quiet: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ListOptions:
+class ListOptions(Struct, frozen=True):
     limit: int
     as_json: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ExportOptions:
+class ExportOptions(Struct, frozen=True):
     session: str
 
 
-@dataclass(frozen=True, slots=True)
-class LogOptions:
+class LogOptions(Struct, frozen=True):
     lines: int
 
 

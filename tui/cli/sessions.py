@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import asdict
+
+from msgspec import to_builtins
 
 from agent.hub import NoSuchSession
 from agent.profile import Profile
@@ -56,10 +57,10 @@ def _line(session: Session) -> str:
 
 
 def _session_record(session: Session) -> Record:
-    return {**asdict(session), "title_source": session.title_source.name.lower()}
+    return {**to_builtins(session), "title_source": session.title_source.name.lower()}
 
 
 def _row_record(row: Message) -> Record:
     """A row without the fields that do not belong to its role."""
-    record: Record = asdict(row)
-    return {key: value for key, value in record.items() if value not in ("", None, ())} | {"content": row.content}
+    record: Record = to_builtins(row)
+    return {key: value for key, value in record.items() if value not in ("", None, [])} | {"content": row.content}

@@ -6,9 +6,10 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from agent.hub import Hub
 from agent.open import open_hub
@@ -48,8 +49,7 @@ def run_tui(options: TuiOptions, environ: Mapping[str, str]) -> int:
         profile.db.close()
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """One sitting at the screen."""
 
     options: TuiOptions

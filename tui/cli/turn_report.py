@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from agent.context.meter import ContextFigure, FigureSource
 from session.models import CallResult, ExitReason, Finish, Message, Role, ToolCall, Usage
@@ -14,16 +16,14 @@ NO_CONTEXT = ContextFigure(0, None, FigureSource.UNKNOWN)
 _NOT_WHOLE = (Finish.CUT, Finish.ERROR, Finish.INTERRUPTED, Finish.LENGTH)
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(Struct, frozen=True):
     """Why a turn failed or never ran. `kind` is one of the provider's error kinds."""
 
     kind: str
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class TurnReport:
+class TurnReport(Struct, frozen=True):
     """One turn, or one that never ran: then there are no rows and `failure` says why."""
 
     reason: ExitReason

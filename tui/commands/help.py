@@ -18,12 +18,17 @@ SECTIONS: dict[str, Sequence[BindingType]] = {
 
 def keys_page() -> str:
     parts = [
-        f"## {title}\n\n" + "\n".join(_item(key) for key in keys if isinstance(key, Binding))
+        f"| {title} | |\n|---|---|\n" + "\n".join(_row(key) for key in keys if isinstance(key, Binding))
         for title, keys in SECTIONS.items()
     ]
     return "\n\n".join(parts)
 
 
-def _item(binding: Binding) -> str:
-    keys = " or ".join(f"`{key}`" for key in binding.key.split(","))
-    return f"- {keys} {binding.tooltip}"
+def _row(binding: Binding) -> str:
+    keys = ", ".join(f"`{_spoken(key)}`" for key in binding.key.split(","))
+    return f"| {keys} | {binding.tooltip} |"
+
+
+def _spoken(key: str) -> str:
+    """A key as it is written on a keyboard."""
+    return key.replace("escape", "esc").replace("pageup", "page up").replace("pagedown", "page down")

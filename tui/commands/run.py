@@ -21,7 +21,7 @@ async def run_command(hub: Hub, session_id: str, call: Call) -> Effect:
     except UserError as error:
         return Said(str(error), Level.ERROR)
     if command.name == "help" and isinstance(effect, Page):
-        return Page(effect.title, f"{effect.markdown}\n\n{keys_page()}")
+        return Page(f"{effect.title} and keys", f"{effect.markdown}\n\n{keys_page()}")
     return effect
 
 

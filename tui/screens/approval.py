@@ -40,13 +40,13 @@ class ApprovalScreen(ChoosingScreen[None]):
     ApprovalScreen #box {
         width: 92%; max-width: 100; height: auto; max-height: 100%; background: $surface;
         border: round $warning; border-title-color: $text-warning; border-title-style: bold;
-        border-subtitle-color: $foreground 60%; padding: 0 1;
+        border-subtitle-color: $foreground 68%; padding: 0 1;
     }
-    ApprovalScreen #why { height: auto; max-height: 2; color: $foreground 75%; }
+    ApprovalScreen #why { height: auto; max-height: 2; color: $foreground 68%; }
     ApprovalScreen #caution { height: auto; max-height: 2; color: $text-error; text-style: bold; margin: 0 0 1 0; }
     ApprovalScreen LiteralView { margin: 1 0; padding: 0 1; background: $background; scrollbar-background: $background; }
     ApprovalScreen Toast { display: none; }  /* nothing may cover what is decided on */
-    ApprovalScreen #state { height: 1; margin: 1 0 0 0; color: $foreground 55%; }
+    ApprovalScreen #state { height: 1; margin: 1 0 0 0; color: $foreground 68%; }
     ApprovalScreen.-low LiteralView, ApprovalScreen.-low #state, ApprovalScreen.-low #caution { margin: 0; }
     ApprovalScreen.-low #why, ApprovalScreen.-low #caution { max-height: 1; }
     """
@@ -57,6 +57,8 @@ class ApprovalScreen(ChoosingScreen[None]):
         self.request = request
         self._hub = hub
         self._switch = switch
+        folder = hub.runtime(request.session_id).s.session.cwd
+        self._why = f"Asked because it {request.why}. Folder: {folder}"
         self._caution = caution(request.shown)
         self._text = LiteralView(visible(request.shown, fold_blanks=True))
         self._text_rows = 1
@@ -66,7 +68,7 @@ class ApprovalScreen(ChoosingScreen[None]):
     def compose(self) -> ComposeResult:
         self._box.border_title = Content(QUESTIONS.get(self.request.tool, "Allow this call?"))
         with self._box:
-            yield Static(Content(visible(f"{self.request.tool}: {self.request.why}")), id="why", markup=False)
+            yield Static(Content(visible(self._why)), id="why", markup=False)
             yield self._text
             if self._caution:
                 yield Static(Content(self._caution), id="caution", markup=False)
@@ -76,6 +78,7 @@ class ApprovalScreen(ChoosingScreen[None]):
 
     def on_resize(self, event: events.Resize) -> None:
         self._fit(event.size.height)
+        self.call_after_refresh(self._tell)  # the box has its new width by then
 
     def on_screen_resume(self) -> None:
         self.sync(self.request.session_id)
@@ -126,7 +129,9 @@ class ApprovalScreen(ChoosingScreen[None]):
         if not self.is_armed:
             self._state.update(Content("wait… answers count after a quiet moment"))
             return
-        keys = ["↑↓ move", "enter decides", "esc denies"]
-        if self._text.line_count > self._text_rows:
-            keys.append(f"pgup/pgdn read all {self._text.line_count} lines")
-        self._state.update(Content(" · ".join(keys)))
+        told = "enter decides · esc denies"
+        more = f"pgup/pgdn read all {self._text.line_count} lines" if self._text.line_count > self._text_rows else ""
+        for key in (more, "↑↓ move"):
+            if key and len(told) + len(key) + 3 <= self._state.size.width:
+                told += f" · {key}"
+        self._state.update(Content(told))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
@@ -19,9 +18,9 @@ from agent.commands.table import Effect, Left, Opened, Page, Said
 from agent.events import Notice, ReasoningDelta, TextDelta, TurnEnded, TurnEvent
 from agent.hub import Hub
 from agent.literal import visible
-from agent.runtime import Runtime
+from agent.runtime import Live, Runtime
 from session.errors import UserError
-from session.models import Level
+from session.models import ApiMode, Level
 from tui.app_of import app_of
 from tui.commands.run import mistyped_text, run_command
 from tui.keys import MAIN_KEYS
@@ -37,6 +36,7 @@ WIDE_CELLS = 100  # from here on the sidebar stands beside the conversation
 LEAST_CELLS, LEAST_ROWS = 20, 6
 TOO_SMALL = "This terminal is too small for hermes. Make it at least 20 by 6."
 AGAIN_S = 1.0  # a second Ctrl+C within this time quits
+HINTS = {Live.WORKING: "esc interrupts", Live.ASKING: "ctrl+c interrupts"}  # Esc denies what is asked
 SEVERITY: dict[Level, Literal["information", "warning", "error"]] = {
     Level.INFO: "information",
     Level.WARNING: "warning",
@@ -133,10 +133,15 @@ class MainScreen(Screen[None]):
 
     def _intro(self) -> str:
         choice = self._hub.choice
+        folder, is_demo = self.runtime.s.session.cwd, choice.route.api_mode is ApiMode.DEMO
+        who = "" if is_demo else f"{choice.route.model} at {choice.route.provider}. "
         what = f"{choice.problem}\n{choice.why}" if choice.problem else choice.why
-        return f"hermes\n{what} {choice.how_to_change}\n\nAsk for something below. /help lists commands and keys."
+        start = "Type help to see what the demo can do." if is_demo else "Ask for something below."
+        return f"Working in {folder}\n\n{who}{what} {choice.how_to_change}\n\n{start} /help lists commands and keys."
 
     async def _look_around(self) -> None:
+        for sentence in self._hub.remarks:
+            self.say(sentence, Level.WARNING)
         self.sessions.fill(await self._hub.listing())
         for sentence in await self._hub.look_around():
             self.say(sentence)
@@ -191,7 +196,7 @@ class MainScreen(Screen[None]):
                 state=runtime.state,
                 context=self._hub.context(self._shown),
                 folder=Path(runtime.s.session.cwd).name,
-                working_s=int(time.monotonic() - since) if since is not None else 0,
+                working_s=int(self._clock() - since) if since is not None else 0,
                 queued=len(runtime.queue),
                 hint=self._hint(runtime),
             )
@@ -203,7 +208,7 @@ class MainScreen(Screen[None]):
         asking = len({request.session_id for request in self._hub.pending()} - {self._shown})
         if asking:
             return f"{asking} asking · ctrl+n"
-        return "esc interrupts" if runtime.is_busy else "/help"
+        return HINTS.get(runtime.state, "/help")
 
     def say(self, text: str, level: Level = Level.INFO) -> None:
         """A line that passes."""

@@ -23,7 +23,7 @@ class PageScreen(ModalScreen[None]):
     PageScreen #box {
         width: 90%; max-width: 92; height: 90%; background: $background;
         border: round $border; border-title-color: $text-primary; border-title-style: bold;
-        border-subtitle-color: $foreground 55%;
+        border-subtitle-color: $foreground 68%;
     }
     """
 
@@ -40,6 +40,7 @@ class PageScreen(ModalScreen[None]):
             yield self._view
 
     def on_mount(self) -> None:
+        self._view.formatting_ready()
         self._view.open([Message("", Role.ASSISTANT, self._markdown, time.time())])
         self.call_after_refresh(self._view.action_scroll_home)
 

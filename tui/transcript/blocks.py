@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import cast
+
+from msgspec import Struct
 
 from session.models import Approval, CallOutcome, Finish, Level, Message, Role, ToolCall
 
@@ -36,23 +37,20 @@ ENDED = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
+class Prompt(Struct, frozen=True):
     """What the person said."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Reasoning:
+class Reasoning(Struct, frozen=True):
     """What the model thought before its answer."""
 
     text: str
     is_open: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """Markdown from the model. `finish` tells how it ended; an open one is still being written."""
 
     source: str
@@ -60,15 +58,13 @@ class Answer:
     is_open: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """What the model said instead of an answer."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCard:
+class ToolCard(Struct, frozen=True):
     """A tool call and what became of it. `output` is the result as the model reads it, or the live tail until then."""
 
     call_id: str
@@ -86,16 +82,14 @@ class ToolCard:
         return self.state in (CardState.OK, CardState.ERROR, CardState.NOT_RUN, CardState.INTERRUPTED)
 
 
-@dataclass(frozen=True, slots=True)
-class NoticeBlock:
+class NoticeBlock(Struct, frozen=True):
     """Something the person was told, kept with the conversation."""
 
     level: Level
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Activity:
+class Activity(Struct, frozen=True):
     """What is being waited for while nothing of the answer has come. Only a working transcript ends in one."""
 
     text: str

@@ -148,11 +148,12 @@ def _folded(card: ToolCard, sheet: Sheet) -> list[Line]:
     """The first and the last lines of the output, a row each; only the last ones while it runs."""
     if card.state is CardState.NOT_RUN or (card.state is CardState.OK and card.name in QUIET):
         return []  # the card's own line has said it
-    head, hidden, tail = _excerpt(card.output, is_live=not card.is_ended)
+    output = card.output.removesuffix(f"\nExit code: {card.exit_code}")  # for the model; the card's own line says it
+    head, hidden, tail = _excerpt(output, is_live=not card.is_ended)
     palette = sheet.palette
     lines: list[Line] = [[Segment(crop(line, sheet.measure - 2), palette.muted)] for line in head]
     if hidden:
-        lines.append([Segment(f"… {hidden:,} more lines", palette.faint)])
+        lines.append([Segment(f"… {hidden:,} more lines", palette.muted)])
     return lines + [[Segment(crop(line, sheet.measure - 2), palette.muted)] for line in tail]
 
 
@@ -182,5 +183,5 @@ def _expanded(card: ToolCard, sheet: Sheet) -> list[Line]:
         lines += wrap_hard([(plain_output(card.output[:EXPANDED_CHARS]).rstrip(), palette.muted)], sheet.measure - 2)
     hidden = len(card.output) - EXPANDED_CHARS
     if hidden > 0:
-        lines.append([Segment(f"… {hidden:,} more characters are kept, not shown", palette.faint)])
+        lines.append([Segment(f"… {hidden:,} more characters are kept, not shown", palette.muted)])
     return lines

@@ -7,7 +7,8 @@ progress of a call) stands only at the tail or in a card, and is replaced as a w
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from agent.events import (
     AnswerRestarted,

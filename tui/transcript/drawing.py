@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from msgspec import Struct
 from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
@@ -28,8 +27,7 @@ ENDINGS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Sheet:
+class Sheet(Struct, frozen=True):
     """What blocks are drawn on: the cells of a whole row, and the colours."""
 
     cells: int
@@ -125,7 +123,8 @@ def draw_source(text: str, sheet: Sheet) -> list[Strip]:
     return sheet.text([(visible(text.replace("\r\n", "\n")), sheet.palette.text)])
 
 
-def draw_intro(text: str, sheet: Sheet) -> list[Strip]:
-    """What an empty transcript says; its first line stands out."""
+def draw_intro(text: str, sheet: Sheet, rows: int) -> list[Strip]:
+    """What an empty transcript says; its first line stands out. The empty lines go where `rows` are too few."""
     title, _, rest = visible(text).partition("\n")
-    return sheet.text([(title, sheet.palette.heading), (f"\n{rest}" if rest else "", sheet.palette.muted)])
+    strips = sheet.text([(f"\n{title}", sheet.palette.heading), (f"\n{rest}" if rest else "", sheet.palette.muted)])
+    return strips if len(strips) <= rows else [strip for strip in strips if not strip.text.isspace()]

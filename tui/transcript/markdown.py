@@ -7,10 +7,10 @@ block which is drawn stays as it is while text is added behind it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+from msgspec import Struct, field
 from rich.segment import Segment
 from rich.style import Style
 
@@ -27,8 +27,7 @@ BULLETS = "•◦▪"
 BOXES = {"[ ] ": "☐ ", "[x] ": "☑ ", "[X] ": "☑ "}
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(Struct, frozen=True):
     """A block token with what stands inside it."""
 
     token: Token
@@ -45,8 +44,7 @@ class Node:
         return first, end
 
 
-@dataclass(frozen=True, slots=True)
-class Continuation:
+class Continuation(Struct, frozen=True):
     """How a block whose beginning is drawn already goes on: its header is not drawn again."""
 
     number: int | None = None  # of the next item of an ordered list
@@ -94,8 +92,7 @@ def _cell(node: Node, style: Style, palette: Palette) -> Cell:
     return [run for child in node.children for run in inline_runs(child.token, palette, style)]
 
 
-@dataclass(frozen=True, slots=True)
-class Renderer:
+class Renderer(Struct, frozen=True):
     """Sets blocks `width` cells wide. `source` is the text the blocks were parsed from, by lines."""
 
     source: Sequence[str]

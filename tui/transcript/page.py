@@ -5,15 +5,14 @@ other than estimated move the scrollbar's thumb, never the text.
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
 
+from msgspec import Struct
 from textual.strip import Strip
 
 from tui.transcript.layout import Layout
 
 
-@dataclass(frozen=True, slots=True)
-class Anchor:
+class Anchor(Struct, frozen=True):
     """A line of a block."""
 
     block: int = 0

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from msgspec import Struct
 from rich.style import Style
 from textual.color import Color, ColorParseError
 
 
-@dataclass(frozen=True, slots=True)
-class Palette:
+class Palette(Struct, frozen=True):
     """Styles with foreground and background set, ready for segments."""
 
     text: Style
@@ -46,14 +45,14 @@ def palette_of(variables: Mapping[str, str], *, is_monochrome: bool = False) -> 
         link=page("text-primary") + Style(underline=True),
         code=page("text-accent"),
         block=raised("foreground"),
-        block_label=raised("foreground", 0.55),
+        block_label=raised("foreground", 0.68),
         prompt=raised("foreground"),
         prompt_bar=raised("primary"),
         ok=page("text-success"),
         warning=page("text-warning"),
         error=page("text-error"),
         syntax={
-            "comment": raised("foreground", 0.55) + Style(italic=True),
+            "comment": raised("foreground", 0.68) + Style(italic=True),
             "keyword": raised("text-primary"),
             "name": raised("text-secondary"),
             "string": raised("text-success"),

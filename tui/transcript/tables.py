@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
 from rich.segment import Segment
 
 from tui.transcript.palette import Palette
@@ -18,8 +18,7 @@ LEGIBLE_CELLS = 8
 GAP = 3  # " │ "
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct, frozen=True):
     """Cells as runs; `aligns` has left, right or center for each column."""
 
     header: list[Cell]

@@ -92,6 +92,10 @@ class TranscriptView(ScrollView, can_focus=False):
     def document(self) -> Document:
         return self._document
 
+    @property
+    def is_formatted(self) -> bool:
+        return self._flow_maker is not None
+
     def formatting_ready(self) -> None:
         """Markdown can be drawn from now on (imported here, unless a thread has done it already)."""
         if self._flow_maker is None:
@@ -216,8 +220,8 @@ class TranscriptView(ScrollView, can_focus=False):
         if not height:
             return
         visible = self._page.visible()
-        rows = [strip for _, strip in visible] or [self._sheet.strip([]), *draw_intro(self._intro, self._sheet)]
         blank = self._sheet.strip([])
+        rows = [strip for _, strip in visible] or draw_intro(self._intro, self._sheet, height)
         rows = [*rows[:height], *[blank] * (height - len(rows))]
         self._places = [block for block, _ in visible]
         self._has_news = self._has_news and not self._page.is_following

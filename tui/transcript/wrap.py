@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 
 from rich.cells import cell_len, split_graphemes
 from rich.segment import Segment
@@ -18,8 +19,26 @@ TAB_CELLS = 4
 # CJK text may break between any two characters, but closing punctuation stays with the one before it.
 _IDEOGRAPH = r"\u2e80-\u2fff\u3041-\ua4cf\uf900-\ufaff\uff10-\uff5a\U00020000-\U0003fffd"
 _CLOSING = r"\u3001\u3002\u3009\u300b\u300d\u300f\u3011\u30fb\u30fc\uff01\uff09\uff0c\uff0e\uff1a\uff1b\uff1f\uff5d"
-WORD = re.compile(rf"\n|[^\S\n]+|[{_IDEOGRAPH}][{_CLOSING}]*|[^\s{_IDEOGRAPH}]+")
-IDEOGRAPH = re.compile(rf"[{_IDEOGRAPH}]")
+_ASCII_WORD = re.compile(r"\n|[^\S\n]+|\S+")
+
+
+@cache
+def _any_word() -> re.Pattern[str]:
+    """Compiled when first needed: so many ranges take 2 ms, which a first frame in ASCII need not pay."""
+    return re.compile(rf"\n|[^\S\n]+|[{_IDEOGRAPH}][{_CLOSING}]*|[^\s{_IDEOGRAPH}]+")
+
+
+@cache
+def _ideograph() -> re.Pattern[str]:
+    return re.compile(rf"[{_IDEOGRAPH}]")
+
+
+def _words(text: str) -> list[str]:
+    return (_ASCII_WORD if text.isascii() else _any_word()).findall(text)
+
+
+def _breaks_anywhere(word: str) -> bool:
+    return not word.isascii() and _ideograph().match(word) is not None
 
 
 def wrap(runs: Sequence[Run], width: int) -> list[Line]:
@@ -104,7 +123,7 @@ class _Setter:
         self._word_cells = 0
 
     def add(self, text: str, style: Style) -> None:
-        for word in WORD.findall(expand_tabs(text)):
+        for word in _words(expand_tabs(text)):
             if word == "\n":
                 self._break()
             elif word.isspace() and word != "\xa0":
@@ -118,7 +137,7 @@ class _Setter:
         return self._lines
 
     def _grow(self, word: str, style: Style) -> None:
-        if self._word and (IDEOGRAPH.match(word) or IDEOGRAPH.match(self._word[-1].text)):
+        if self._word and (_breaks_anywhere(word) or _breaks_anywhere(self._word[-1].text)):
             self._end_word()
         self._word.append(Segment(word, style))
         self._word_cells += cell_len(word)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from msgspec import Struct
 from textual import events
 from textual.content import Content
 from textual.message import Message
@@ -13,8 +14,7 @@ from textual.widget import Widget
 from tui.transcript.wrap import crop
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """One answer. `note` says why it cannot be taken where `is_open` is False."""
 
     label: str
@@ -67,7 +67,7 @@ class Choices(Widget):
     def render(self) -> Content:
         width = self.content_size.width
         if self.is_flat:
-            return Content.assemble((crop(self._flat_row(width), width), "bold" if self.is_lit else "$foreground 60%"))
+            return Content.assemble((crop(self._flat_row(width), width), "bold" if self.is_lit else "$foreground 68%"))
         return Content("\n").join(self._row(index, choice, width) for index, choice in enumerate(self.choices))
 
     def _flat_row(self, width: int) -> str:
@@ -80,9 +80,9 @@ class Choices(Widget):
         is_marked = index == self.marked
         label = f"{'▸' if is_marked else ' '} {index + 1}  {choice.label}"
         if not choice.is_open:
-            return Content.assemble((crop(f"{label} · {choice.note}", width), "$foreground 40%"))
+            return Content.assemble((crop(f"{label} · {choice.note}", width), "$foreground 55%"))
         if not self.is_lit:
-            return Content.assemble((crop(label, width), "$foreground 60%"))
+            return Content.assemble((crop(label, width), "$foreground 68%"))
         row = crop(f"{label} ", width).ljust(min(width, 34))
         return Content.assemble(
             (row, "bold $block-cursor-foreground on $block-cursor-background" if is_marked else "$foreground")

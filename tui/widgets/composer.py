@@ -35,7 +35,7 @@ class Composer(GraphemeArea):
         scrollbar-size-vertical: 1;
     }
     Composer:focus { border: round $border !important; }
-    Composer .text-area--placeholder { color: $foreground 45%; }
+    Composer .text-area--placeholder { color: $foreground 68%; }
     """
 
     def __init__(self, send: Callable[[str], None], leave: Callable[[], None]) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from msgspec import Struct
 from textual.containers import Container
 
 from agent.hub import Hub
@@ -14,8 +13,7 @@ from tui.transcript.view import TranscriptView
 MOST_IDLE = 8  # hidden transcripts of sessions where nothing runs; an older one is read from its rows again
 
 
-@dataclass(frozen=True, slots=True)
-class Conversation:
+class Conversation(Struct, frozen=True):
     """A transcript and what it has yet to hear. While it is hidden its listener gathers."""
 
     view: TranscriptView
@@ -56,6 +54,8 @@ class Conversations(Container):
         listener = self._hub.listen(session_id)
         view = TranscriptView()
         view.open(self._hub.runtime(session_id).s.rows, intro)
+        if any(other.view.is_formatted for other in self._open.values()):
+            view.formatting_ready()  # imported already: its first frame need not show the source
         self.mount(view)
         return Conversation(view, listener, Frames(listener))
 

@@ -85,7 +85,7 @@ class SessionList(OptionList):
             "\n",
             mark,
             (below[:state_end], told.style),
-            (below[state_end:], "$foreground 45%"),
+            (below[state_end:], "$foreground 68%"),
             "\n ",  # an option list knows no padding between its options
         )
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from agent.literal import visible
 from agent.runtime import Live
 
 
-@dataclass(frozen=True, slots=True)
-class Telling:
+class Telling(Struct, frozen=True):
     """`style` is a theme variable; nothing depends on it alone."""
 
     sign: str
@@ -18,7 +17,7 @@ class Telling:
 
 
 TELLINGS = {
-    Live.IDLE: Telling("○", "idle", "$foreground 50%"),
+    Live.IDLE: Telling("○", "idle", "$foreground 68%"),
     Live.WORKING: Telling("●", "working", "$text-primary"),
     Live.ASKING: Telling("?", "asking", "$text-warning"),
     Live.FAILED: Telling("✗", "failed", "$text-error"),

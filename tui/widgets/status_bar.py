@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from msgspec import Struct
 from rich.cells import cell_len
 from textual.content import Content
 from textual.widget import Widget
@@ -17,8 +16,7 @@ GAP = " · "
 WARN_PERCENT, ALARM_PERCENT = 80, 95
 
 
-@dataclass(frozen=True, slots=True)
-class Status:
+class Status(Struct, frozen=True):
     """What the row tells. `working_s` counts only while a turn runs."""
 
     model: str
@@ -30,8 +28,7 @@ class Status:
     hint: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Struct, frozen=True):
     """`rank` 0 stays longest."""
 
     text: str
@@ -69,15 +66,15 @@ def fields(status: Status) -> list[Field]:
     state = f"{told.sign} {told.word}" + (f" {elapsed(status.working_s)}" if counts else "")
     percent = status.context.percent or 0
     fullness = (
-        "$text-error" if percent >= ALARM_PERCENT else "$text-warning" if percent >= WARN_PERCENT else "$foreground 70%"
+        "$text-error" if percent >= ALARM_PERCENT else "$text-warning" if percent >= WARN_PERCENT else "$foreground 68%"
     )
     found = [
         Field(state, told.style, 0),
         Field(one_line(status.model), "$foreground", 1),
         Field(context_text(status.context), fullness, 2),
         Field(f"{status.queued} queued" if status.queued else "", "$text-accent", 3),
-        Field(one_line(status.folder), "$foreground 50%", 5),
-        Field(one_line(status.hint), "$foreground 50%", 4),
+        Field(one_line(status.folder), "$foreground 68%", 5),
+        Field(one_line(status.hint), "$foreground 68%", 4),
     ]
     return [field for field in found if field.text]
 

@@ -8,10 +8,11 @@ import socket
 import struct
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 
 import pytest
+from msgspec.structs import replace
 
 from agent.providers.base import ModelRequest, ProviderError, Reply
 from agent.providers.chat import ChatProvider

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import json
 import time
 from collections.abc import AsyncIterator, Callable
@@ -11,6 +10,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from textual.pilot import Pilot
 
 from agent.hub import Hub
@@ -155,7 +155,7 @@ def desk(tmp_path: Path, script: Script) -> Open:
         )
         profile = Profile.load({"HERMES_HOME": str(home), "PATH": "/usr/local/bin:/usr/bin:/bin", **(env or {})})
         hub = await open_hub(profile, source="tui", is_attended=True)
-        hub._parts = dataclasses.replace(hub._parts, provider_for=lambda _: script)
+        hub._parts = replace(hub._parts, provider_for=lambda _: script)
         app = HermesApp(hub, hub.create(work).id, clock)
         try:
             async with app.run_test(size=size, notifications=True) as pilot:

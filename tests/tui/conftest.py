@@ -1,0 +1,200 @@
+"""Pictures of the whole app: a real hub over a real store, and a model server on loopback that plays its part.
+
+Nothing in a picture may depend on the day, the machine or the home it is taken in.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import threading
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from textual.pilot import Pilot
+
+from agent.hub import Hub
+from agent.open import open_hub
+from agent.profile import Profile
+from session.models import Message, Session, TitleSource
+from session.tables import Tables
+from tui.app import HermesApp
+
+WAIT_S = 10
+WORKING_S = 12  # how long the turn in a picture has been running
+FOLDER = "/nowhere/atlas"  # only its name is shown, and nothing runs in it
+MODEL, WINDOW = "gpt-oss-120b", 131_072
+
+
+@dataclass(frozen=True)
+class Part:
+    """What the model does with one prompt. `is_held`: it stops there and does not end."""
+
+    text: str = ""
+    reasoning: str = ""
+    command: str = ""
+    is_held: bool = False
+    status: int = 200
+
+    def chunks(self) -> Iterator[dict[str, Any]]:
+        if self.reasoning:
+            yield chunk({"reasoning_content": self.reasoning})
+        for line in self.text.splitlines(keepends=True):
+            yield chunk({"content": line})
+        if self.command:
+            function = {"name": "terminal", "arguments": json.dumps({"command": self.command})}
+            yield chunk({"tool_calls": [{"index": 0, "id": "call_1", "type": "function", "function": function}]})
+        if not self.is_held:
+            yield chunk({}, "tool_calls" if self.command else "stop")
+
+
+def chunk(delta: dict[str, Any], finish_reason: str | None = None) -> dict[str, Any]:
+    return {"id": "1", "model": MODEL, "choices": [{"index": 0, "delta": delta, "finish_reason": finish_reason}]}
+
+
+class Model:
+    """A server that answers each prompt with its part."""
+
+    def __init__(self) -> None:
+        self._parts: dict[str, Part] = {}
+        self.is_over = threading.Event()
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+
+    def does(self, prompt: str, **part: Any) -> None:
+        """Settle what comes of a prompt; the fields are those of a part."""
+        self._parts[prompt] = Part(**part)
+
+    @property
+    def config(self) -> dict[str, Any]:
+        url = f"http://127.0.0.1:{self.http.server_port}/v1"
+        server = {"base_url": url, "models": {MODEL: {"context_length": WINDOW}}}
+        return {"model": {"default": MODEL, "provider": "desk"}, "providers": {"desk": server}}
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        model = self
+
+        class Answer(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                prompts = [message["content"] for message in asked["messages"] if message["role"] == "user"]
+                part = model._parts[prompts[-1]]
+                self.send_response(part.status)
+                self.send_header("content-type", "text/event-stream")
+                self.end_headers()
+                if part.status != 200:
+                    return
+                for piece in part.chunks():
+                    self.wfile.write(f"data: {json.dumps(piece)}\n\n".encode())
+                if part.is_held:
+                    model.is_over.wait(WAIT_S)
+
+            def log_message(self, *args: object) -> None: ...
+
+        return Answer
+
+
+@pytest.fixture
+def model() -> Iterator[Model]:
+    model = Model()
+    yield model
+    model.is_over.set()
+    model.http.shutdown()
+    model.http.server_close()
+
+
+class PicturedApp(HermesApp):
+    """Its clock stands still, and it closes its hub on its own loop."""
+
+    CSS_PATH = Path(inspect.getfile(HermesApp)).with_name("hermes.tcss")
+
+    def __init__(self, hub: Hub, session_id: str) -> None:
+        super().__init__(hub, session_id, lambda: (hub.runtime(session_id).working_since or 0) + WORKING_S)
+        self.hub = hub
+
+    async def on_unmount(self) -> None:
+        await self.hub.close("the picture was taken")
+
+
+class Scene:
+    """The running app before its picture is taken."""
+
+    def __init__(self, pilot: Pilot[Any], app: PicturedApp) -> None:
+        self.pilot, self.app, self.hub = pilot, app, app.hub
+
+    @property
+    def text(self) -> str:
+        """What stands on the screen."""
+        return "\n".join(strip.text for strip in self.app.screen._compositor.render_strips())
+
+    def told(self, title: str) -> str:
+        """What the sidebar says of a session, whether or not there is room for a sidebar."""
+        return str(self.app.main.sessions.get_option(title).prompt)
+
+    async def send(self, text: str) -> None:
+        self.app.main.composer.insert(text)
+        await self.pilot.press("enter")
+
+    async def shows(self, *texts: str) -> None:
+        await self.until(lambda: all(text in self.text for text in texts))
+
+    async def until(self, holds: Callable[[], object]) -> None:
+        async with asyncio.timeout(WAIT_S):
+            while not holds():
+                await self.pilot.pause(0.01)
+
+
+Act = Callable[[Scene], Awaitable[None]]
+Stored = dict[str, Sequence[Message]]
+"""Sessions as they lie in the store, by title, newest first. The first is the one that is shown."""
+
+
+def store(tables: Tables, session: Session, rows: Sequence[Message]) -> None:
+    tables.sessions.create(session)
+    for row in rows:
+        tables.messages.append(replace(row, session_id=session.id))
+
+
+async def open_app(home: Path, stored: Stored) -> PicturedApp:
+    profile = Profile.load({"HOME": str(home)})
+    hub = await open_hub(profile, source="tui", is_attended=True)
+    if not stored:
+        return PicturedApp(hub, hub.create(Path(FOLDER)).id)
+    for age, (title, rows) in enumerate(stored.items()):
+        at = 1e9 - age
+        session = Session(title, "tui", title, TitleSource.PERSON, FOLDER, FOLDER, at, at, hub.choice.route)
+        profile.db.write(partial(store, session=session, rows=rows)).result()
+    return PicturedApp(hub, (await hub.open(next(iter(stored)))).id)
+
+
+@pytest.fixture
+def picture(tmp_path: Path, snap_compare: Callable[..., bool]) -> Callable[..., bool]:
+    """`picture(theme, size, config, stored, act)`: whether the screen looks as it did when it was last accepted."""
+
+    def taken(theme: str, size: tuple[int, int], config: dict[str, Any], stored: Stored, act: Act | None) -> bool:
+        folder = tmp_path / ".hermes-tui"
+        folder.mkdir(mode=0o700)
+        settings = {"probe_local": False, "display": {"theme": theme}, **config}
+        (folder / "config.yaml").write_text(json.dumps(settings))
+        app = asyncio.run(open_app(tmp_path, stored))
+
+        async def prepare(pilot: Pilot[Any]) -> None:
+            scene = Scene(pilot, app)
+            await scene.until(lambda: app.main.sessions.option_count == max(1, len(stored)))
+            app.main.conversations.view.formatting_ready()
+            if act is not None:
+                await act(scene)
+
+        try:
+            return snap_compare(app, terminal_size=size, run_before=prepare)
+        finally:
+            app.hub.profile.db.close()
+
+    return taken

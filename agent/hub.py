@@ -109,8 +109,7 @@ class Hub:
     @property
     def greeting(self) -> str:
         """What answers in a new session, why, and how to change it."""
-        choice = self.choice
-        said = [choice.problem, f"{choice.route.model} at {choice.route.provider}.", choice.why, choice.how_to_change]
+        said = (self.choice.problem, self.choice.why, self.choice.how_to_change)
         return " ".join(part for part in said if part)
 
     async def latest(self, workspace: Path) -> str | None:

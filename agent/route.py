@@ -45,7 +45,8 @@ def choose_route(
     """
     book = Routes(settings, secrets, local)
     if model:
-        return Choice(book.resolve(model), "It was named on the command line.", _how(settings))
+        route = book.resolve(model)
+        return Choice(route, f"{route.model} at {route.provider} answers, as the command line says.", _how(settings))
     if settings.unread:
         return _stand_in(settings, settings.unread)
     try:
@@ -53,7 +54,8 @@ def choose_route(
     except RouteError as error:
         return _stand_in(settings, str(error))
     if configured is not None:
-        return Choice(configured, f"{settings.file} names it.", _how(settings))
+        why = f"{configured.model} at {configured.provider} answers, as {settings.file} says."
+        return Choice(configured, why, _how(settings))
     return _by_key(book) or _by_local_server(book) or _demo(settings)
 
 

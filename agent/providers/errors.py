@@ -184,11 +184,13 @@ def _no_tls(asked: Asked, failure: ssl.SSLError) -> ProviderError:
 
 
 def _unreachable(asked: Asked, causes: list[BaseException]) -> ProviderError:
+    # Nothing listens on this machine: that is known at once, and waiting changes it only if the person starts the server.
+    is_off = asked.endpoint.is_loopback and any(isinstance(cause, ConnectionRefusedError) for cause in causes)
     return asked.error(
         ErrorKind.TIMEOUT,
         f"{asked.endpoint.host} cannot be reached: {_broken(asked, causes)}. Check that the server runs, the network"
         " is up, and base_url in config.yaml is right.",
-        may_retry=True,
+        may_retry=not is_off,
     )
 
 

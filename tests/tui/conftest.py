@@ -20,7 +20,7 @@ import pytest
 from msgspec.structs import replace
 from textual.pilot import Pilot
 
-from agent.hub import Hub
+from agent.hub import Hub, SessionLine
 from agent.open import open_hub
 from agent.profile import Profile
 from session.models import Message, Session, TitleSource
@@ -134,16 +134,19 @@ class Scene:
         """What stands on the screen."""
         return "\n".join(strip.text for strip in self.app.screen._compositor.render_strips())
 
-    def told(self, title: str) -> str:
-        """What the sidebar says of a session, whether or not there is room for a sidebar."""
-        return str(self.app.main.sessions.get_option(title).prompt)
+    def told(self, title: str) -> SessionLine:
+        """What the sidebar was told of a session, whether or not there is room for a sidebar."""
+        return self.app.main.sessions._known[title]
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the status row has heard of all that is stored."""
+        status = self.app.main.status_bar._status
+        return status is not None and status.context == self.hub.context(self.app.main.runtime.id)
 
     async def send(self, text: str) -> None:
         self.app.main.composer.insert(text)
         await self.pilot.press("enter")
-
-    async def shows(self, *texts: str) -> None:
-        await self.until(lambda: all(text in self.text for text in texts))
 
     async def until(self, holds: Callable[[], object]) -> None:
         async with asyncio.timeout(WAIT_S):

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from agent.runtime import Live
 from session.models import Approval, CallOutcome, CallResult, Finish, Message, Role, ToolCall, Usage
 
 SIZES = {"80x24": (80, 24), "120x40": (120, 40)}
@@ -83,14 +84,14 @@ CARDS = [
 
 COMMAND = 'for map in samples/*.map; do python -m atlas.load --check "$map" || exit 1; done'
 
-STATES = ["asking", "working", "failed", "unread", "idle"]
 OTHERS = {
     "Release notes for 2.4": [],
-    "地図の凡例を日本語に訳す": [],
+    "Map legend in Japanese": [],
     "Move the tile store to object storage": [],
     "Check the licences": [],
     "Coastlines at zoom level 3": [],
 }
+STATES = [(Live.ASKING, False), (Live.WORKING, False), (Live.FAILED, True), (Live.IDLE, True), (Live.IDLE, False)]
 
 
 PLAN = """\
@@ -122,7 +123,7 @@ def test_streaming(picture, theme, size, model):
 
     async def act(scene):
         await scene.send("Can you fix it?")
-        await scene.shows("With that, each tile", "12s")
+        await scene.until(lambda: "With that, each tile" in scene.text and scene.is_settled)
         scene.app.main.composer.insert("And add a test for")
 
     assert picture(theme, size, model.config, {"Faster map import": CARDS, **OTHERS}, act)
@@ -138,7 +139,9 @@ def test_cards(picture, theme, size, model):
     async def act(scene):
         for title, prompt in zip(OTHERS, ("publish", "translate", "move", "check"), strict=False):
             scene.hub.submit((await scene.hub.open(title)).id, prompt)
-        await scene.until(lambda: [scene.told(title).split()[-3] for title in OTHERS] == STATES)
+        await scene.until(
+            lambda: [(scene.told(title).state, scene.told(title).is_unread) for title in OTHERS] == STATES
+        )
 
     assert picture(theme, size, model.config, {"Faster map import": CARDS, **OTHERS}, act)
 

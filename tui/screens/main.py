@@ -132,12 +132,10 @@ class MainScreen(Screen[None]):
             self.show(runtime.id)
 
     def _intro(self) -> str:
-        choice = self._hub.choice
-        folder, is_demo = self.runtime.s.session.cwd, choice.route.api_mode is ApiMode.DEMO
-        who = "" if is_demo else f"{choice.route.model} at {choice.route.provider}. "
-        what = f"{choice.problem}\n{choice.why}" if choice.problem else choice.why
+        is_demo = self._hub.choice.route.api_mode is ApiMode.DEMO
         start = "Type help to see what the demo can do." if is_demo else "Ask for something below."
-        return f"Working in {folder}\n\n{who}{what} {choice.how_to_change}\n\n{start} /help lists commands and keys."
+        folder = self.runtime.s.session.cwd
+        return f"Working in {folder}\n\n{self._hub.greeting}\n\n{start} /help lists commands and keys."
 
     async def _look_around(self) -> None:
         for sentence in self._hub.remarks:

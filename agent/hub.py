@@ -158,6 +158,11 @@ class Hub:
         """Requests that wait for a person, oldest first."""
         return self._parts.inbox.pending(session_id)
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether a turn runs in any session."""
+        return any(runtime.is_busy for runtime in self._runtimes.values())
+
     def mark_read(self, session_id: str) -> None:
         self._unread.discard(session_id)
 
@@ -183,9 +188,9 @@ class Hub:
 
     @property
     def remarks(self) -> list[str]:
-        """What was wrong in the files of the home, a sentence each; everything else in them holds."""
-        note = self.profile.db.note
-        return [*(problem.sentence for problem in self.profile.problems), *([note] if note else [])]
+        """What is wrong in the files of the home, or not in force, a sentence each; everything else in them holds."""
+        others = (self.profile.db.note, self.profile.ignored)
+        return [*(problem.sentence for problem in self.profile.problems), *filter(None, others)]
 
     async def look_around(self) -> list[str]:
         """After the first frame: what a person should know about the choice of a model, a sentence each.
@@ -226,8 +231,10 @@ class Hub:
 
     async def close(self, cause: str) -> None:
         """Stop every turn and settle it. The sessions stay open in the store: leaving never ends a conversation."""
-        await asyncio.gather(*(runtime.close(cause) for runtime in self._runtimes.values()))
-        await self._release()
+        try:
+            await asyncio.gather(*(runtime.close(cause) for runtime in self._runtimes.values()))
+        finally:
+            await self._release()
 
     # --- inside
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from pathlib import Path
 
 from agent.approvals.inbox import Inbox
@@ -14,6 +15,7 @@ from agent.route import Choice, check_supported, choose_route, missing_key, requ
 from agent.tools.base import Workplace
 from agent.tools.registry import TOOLS, definitions
 from agent.tools.shell_run import end_all
+from agent.tools.withheld import Withheld
 from session.models import ApiMode, Route, Session
 
 
@@ -24,6 +26,7 @@ async def open_hub(profile: Profile, *, source: str, is_attended: bool, model: s
     """
     choice = choose_route(profile.settings, profile.secrets, model or None)
     providers = Providers(profile)
+    withheld: defaultdict[str, Withheld] = defaultdict(lambda: Withheld(lambda: profile.secrets.withheld))
     parts = Parts(
         profile=profile.name,
         db=profile.db,
@@ -32,13 +35,14 @@ async def open_hub(profile: Profile, *, source: str, is_attended: bool, model: s
         tools=TOOLS,
         tool_definitions=definitions(),
         provider_for=providers.get,
-        place_for=lambda session: _place(profile, session),
+        place_for=lambda session: _place(profile, session, withheld[session.id]),
+        secrets=profile.secrets,
         extras_for=lambda route: request_extras(profile.settings, route),
         is_attended=is_attended,
     )
 
     async def release() -> None:
-        await asyncio.gather(end_all(), providers.close())
+        await asyncio.gather(end_all(profile.home.outputs), providers.close())
 
     return Hub(profile, parts, choice, source, await _is_confirmed(profile, choice), release)
 
@@ -63,25 +67,42 @@ class Providers:
 
             return DemoProvider(home=self._profile.home.shown)
         check_supported(route)
-        key = self._profile.secrets.get(route.key_ref)
-        if route.key_ref and key is None:  # a stored session may outlive the key it was made with
+        if not self._has_key(route):  # a stored session may outlive the key it was made with
             raise missing_key(route.provider, route.key_ref, self._profile.secrets)
         from agent.providers.chat import ChatProvider
+        from agent.providers.keyed import KeyedProvider
         from agent.providers.retry import RetryingProvider
 
-        chat = ChatProvider(route.base_url, key or "")
+        secrets = self._profile.secrets
+        chat = KeyedProvider(
+            lambda: self._key(route),
+            lambda: secrets.outdate(route.key_ref),
+            lambda key: ChatProvider(route.base_url, key),
+        )
         return RetryingProvider(chat, stream_retries=self._profile.settings.agent.stream_retries)
+
+    def _has_key(self, route: Route) -> bool:
+        return not route.key_ref or self._profile.secrets.has(route.key_ref)
+
+    async def _key(self, route: Route) -> str:
+        """The key for the next request, "" where the server takes none. Raises RouteError, NoKey."""
+        secrets = self._profile.secrets
+        key = await secrets.fresh(route.key_ref)
+        if route.key_ref and key is None:
+            raise missing_key(route.provider, route.key_ref, secrets)
+        return key or ""
 
     async def close(self) -> None:
         await asyncio.gather(*(provider.aclose() for provider in self._made.values()))
 
 
-def _place(profile: Profile, session: Session) -> Workplace:
+def _place(profile: Profile, session: Session, withheld: Withheld) -> Workplace:
     return Workplace(
         cwd=Path(session.cwd),
         root=Path(session.workspace),
         environ=profile.secrets.child_environ(),
         outputs=profile.home.outputs / session.id,
+        withheld=withheld,
     )
 
 

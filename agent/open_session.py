@@ -18,6 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from agent.approvals.inbox import Inbox
+from agent.config.secrets import Secrets
 from agent.config.settings import Settings
 from agent.context.meter import ContextFigure, measure
 from agent.events import (
@@ -77,6 +78,7 @@ class Parts(Struct, frozen=True):
     provider_for: Callable[[Route], Provider]
     place_for: Callable[[Session], Workplace]
     extras_for: Callable[[Route], Mapping[str, object]]  # what the config adds to a request's body
+    secrets: Secrets
     is_attended: bool  # whether there is a person to ask
 
 
@@ -179,7 +181,7 @@ class OpenSession:
             case Restarting(attempt, attempts, reason, wait_s):
                 self._forget_answer()
                 self._later(lambda tables: tables.partials.clear(self.id))
-                return AnswerRestarted(self.stamp(), attempt, attempts, reason, wait_s)
+                return AnswerRestarted(self.stamp(), attempt, attempts, self.parts.secrets.mask(reason), wait_s)
 
     async def store_reply(self, reply: Reply) -> list[TurnEvent]:
         """Make the answer a row; it takes the place of the partial text."""
@@ -214,7 +216,7 @@ class OpenSession:
         return await self.write(lambda tables: tables.messages.append(row))
 
     async def store_notice(self, level: Level, text: str) -> TurnEvent:
-        row = replace(self._row(Role.NOTICE, text), level=level)
+        row = replace(self._row(Role.NOTICE, self.parts.secrets.mask(text)), level=level)
         return self.remember(await self.write(lambda tables: tables.messages.append(row)))
 
     async def end(self, reason: ExitReason) -> TurnEvent:

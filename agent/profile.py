@@ -1,24 +1,39 @@
 """Whose settings, keys and conversations: one home and everything read from it.
 
-Together with agent/open.py the only place that looks at the environment; all others are given what they need.
+Together with agent/open.py the only place that looks at the environment; all others are given what they need. There is
+no key of the process: a key is asked for at some profile's `Secrets`, and a child's environment is made by them alone,
+so that neither can be had without saying whose it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from agent.config.home import Home, find_home
+from agent.config.home import Home, find_home, launch_home
+from agent.config.private_files import tighten_home
 from agent.config.problem import Problem
+from agent.config.profile_lock import ProfileLock
+from agent.config.scope import without_credentials
 from agent.config.secrets import Secrets, load_secrets
-from agent.config.settings import Settings, load_settings
-from agent.providers.registry import KEY_NAMES
+from agent.config.settings import Loaded, Settings, load_settings
+from agent.providers.keys import key_commands, key_names
+from agent.workspace import find_workspace
 from session.db import SessionDB
+
+PROJECT_CONFIG = ".hermes/config.yaml"
+NO_FLAGS: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """One home, opened. `environ` is the environment the process was started with."""
+    """One home, opened.
+
+    `environ` is what it may see of the environment the process was started with: all of it where the process was
+    started for this home; without every credential where it is routed, which is told by its home and nothing else.
+    `ignored` says what the project at hand brings without being trusted, "" for nothing.
+    """
 
     name: str
     home: Home
@@ -27,26 +42,113 @@ class Profile:
     db: SessionDB
     problems: tuple[Problem, ...]
     environ: Mapping[str, str] = field(repr=False)
+    lock: ProfileLock = field(repr=False)
+    read_settings: Callable[[], Loaded] = field(repr=False)  # anew, as they are on the disk now; blocks
+    is_routed: bool = False
+    ignored: str = ""
 
     @classmethod
-    def load(cls, environ: Mapping[str, str]) -> Profile:
-        """Open the home that an environment names. Blocks for some milliseconds; nothing but UserError is expected.
+    def load(
+        cls,
+        environ: Mapping[str, str],
+        *,
+        name: str = "",
+        cwd: Path | None = None,
+        flags: Mapping[str, str] = NO_FLAGS,
+        is_trusting: bool = False,
+    ) -> Profile:
+        """Open a profile beside the home that an environment names; `name` "" is the one in use.
+
+        `cwd` is where it will work: what a trusted project says there holds, too; `is_trusting` trusts it for this run.
+        Blocks for some milliseconds; nothing but UserError is expected.
 
         The database comes first: where it belongs to another program, nothing else is made in the folder.
         """
-        home = find_home(environ)
+        home = find_home(environ, name)
         home.create()
         db = SessionDB.open(home.db)
         try:
-            return _opened(home, db, dict(environ))
+            lock = ProfileLock.share(home)
+            try:
+                return _opened(home, db, lock, dict(environ), _Ask(cwd, flags, is_trusting))
+            except BaseException:
+                lock.release()
+                raise
         except BaseException:
             db.close()
             raise
 
+    def close(self) -> None:
+        """Let go of the store and of the home; a second time does nothing. Blocks."""
+        try:
+            self.db.close()
+        finally:
+            self.lock.release()
 
-def _opened(home: Home, db: SessionDB, environ: Mapping[str, str]) -> Profile:
-    home.create_folders()
-    loaded = load_settings(home.config, f"{home.shown}/{home.config.name}")
-    key_names = {*KEY_NAMES, *(provider.key_env for provider in loaded.settings.providers.values())} - {""}
-    secrets, problems = load_secrets(home.env, environ, key_names, f"{home.shown}/{home.env.name}")
-    return Profile("default", home, loaded.settings, secrets, db, (*loaded.problems, *problems), environ)
+
+@dataclass(frozen=True, slots=True)
+class _Ask:
+    """What the command line adds to the files."""
+
+    cwd: Path | None
+    flags: Mapping[str, str]
+    is_trusting: bool
+
+
+def _opened(home: Home, db: SessionDB, lock: ProfileLock, environ: Mapping[str, str], ask: _Ask) -> Profile:
+    launch = launch_home(environ)
+    project, ignored = _project(launch, ask)
+
+    def read_settings() -> Loaded:
+        shown = f"{home.shown}/{home.config.name}"
+        return load_settings(home.config, shown, project=project, environ=environ, flags=ask.flags)
+
+    loaded = read_settings()
+    is_routed = home.root != launch.root
+    names = key_names(loaded.settings)
+    seen = seen_from(home, environ, names)
+    commands, shared = key_commands(loaded.settings)
+    secrets, problems = load_secrets(
+        home.env,
+        seen,
+        names,
+        f"{home.shown}/{home.env.name}",
+        commands=commands,
+        passthrough=loaded.settings.terminal.env_passthrough,
+        is_routed=is_routed,
+    )
+    problems = (*tighten_home(home), *loaded.problems, *shared, *problems)
+    return Profile(
+        home.name, home, loaded.settings, secrets, db, problems, seen, lock, read_settings, is_routed, ignored
+    )
+
+
+def seen_from(home: Home, environ: Mapping[str, str], names: Iterable[str]) -> Mapping[str, str]:
+    """What a profile may see of the process's environment; `names` hold the keys of its own model servers.
+
+    A hermes that the commands of a routed profile start is one of the same profile.
+    """
+    launch = launch_home(environ)
+    if home.root == launch.root:
+        return environ
+    settings = load_settings(launch.config, f"{launch.shown}/{launch.config.name}").settings
+    secrets, _ = load_secrets(launch.env, environ, key_names(settings), f"{launch.shown}/{launch.env.name}")
+    scrubbed = without_credentials(environ, {*names, *key_names(settings)}, secrets)
+    return {**scrubbed, "HERMES_HOME": str(home.root)}
+
+
+def _project(launch: Home, ask: _Ask) -> tuple[tuple[str, str] | None, str]:
+    """The project's own config where it is trusted, and what to say where something of it is not."""
+    if ask.cwd is None:
+        return None, ""
+    folder = find_workspace(ask.cwd)
+    if not ask.is_trusting and not (folder / PROJECT_CONFIG).exists():
+        return None, ""  # as nearly always; a start need not pay for the rest
+    from agent.config.trust import Trust
+
+    trust = Trust.of(launch)
+    if ask.is_trusting:
+        trust.add_for_this_run(folder)
+    text = trust.trusted_text(folder, PROJECT_CONFIG)
+    project = None if text is None else (str(folder / PROJECT_CONFIG), text)
+    return project, trust.flaw or trust.ignored(folder)

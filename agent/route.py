@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from agent.config.secrets import Secrets
 from agent.config.settings import ModelEntry, ProviderSettings, Settings
+from agent.providers.keys import key_name
 from agent.providers.local import LocalServer
 from agent.providers.registry import DEMO, DEMO_ROUTE, HOSTED, KNOWN, KnownProvider
 from session.errors import UserError
@@ -82,10 +83,10 @@ def check_supported(route: Route) -> None:
 
 
 def missing_key(provider: str, key_env: str, secrets: Secrets) -> RouteError:
-    return RouteError(
-        reason=f"The provider {provider} needs a key. Put {key_env}=... into {secrets.file}, "
-        f"or set {key_env} in the environment before you start hermes."
-    )
+    needed = f"The provider {provider} needs a key. Put {key_env}=... into {secrets.file}"
+    if secrets.is_routed:
+        return RouteError(reason=f"{needed}. Keys in the environment are for the profile hermes was started for.")
+    return RouteError(reason=f"{needed}, or set {key_env} in the environment before you start hermes.")
 
 
 class Routes(Struct, frozen=True):
@@ -133,8 +134,8 @@ class Routes(Struct, frozen=True):
         route = self._place(provider, own or ProviderSettings(), known)
         return self._with_model(route, model or self._default_model(provider), own or ProviderSettings(), known)
 
-    def key_of(self, provider: KnownProvider) -> str | None:
-        return self.secrets.get(provider.key_env)
+    def has_key(self, provider: KnownProvider) -> bool:
+        return self.secrets.has(provider.key_env)
 
     # --- inside
 
@@ -149,9 +150,8 @@ class Routes(Struct, frozen=True):
             raise RouteError(
                 reason=f"The provider {name} has no address. Set providers.{name}.base_url in {self._file}."
             )
-        # A server of the person's own never gets the key of the known one whose name it took.
-        key_env = own.key_env or (known.key_env if known and base_url == known.base_url else "")
-        if key_env and not self.secrets.get(key_env):
+        key_env = key_name(name, own)
+        if key_env and not self.secrets.has(key_env):
             raise missing_key(name, key_env, self.secrets)
         return Route(name, "", base_url, own.api_mode, key_env)
 
@@ -200,7 +200,7 @@ class Routes(Struct, frozen=True):
         """The first provider at hand that has this model, "" for none."""
         by_config = (name for name, entry in self.settings.providers.items() if model in entry.models)
         by_server = (server.name for server in self.local if any(item.id == model for item in server.models))
-        by_table = (item.name for item in HOSTED if self.key_of(item) and any(m.id == model for m in item.models))
+        by_table = (item.name for item in HOSTED if self.has_key(item) and any(m.id == model for m in item.models))
         return next((name for names in (by_config, by_server, by_table) for name in names), "")
 
     def _knows(self, name: str) -> bool:
@@ -222,17 +222,16 @@ class Routes(Struct, frozen=True):
 def _by_key(book: Routes) -> Choice | None:
     """The first provider of the table whose key is at hand."""
     for known in HOSTED:
-        if not book.key_of(known):
+        if not book.has_key(known):
             continue
         try:
             route = book.route(known.name, "")
         except RouteError:
             continue
         if route.key_ref == known.key_env:
-            is_from_file = book.secrets.is_from_file(known.key_env)
-            where = book.secrets.file if is_from_file else "the environment"
-            why = f"{known.key_env} is set in {where}, so {route.model} at {known.label} answers."
-            return Choice(route, why, _how(book.settings), is_paid_guess=not is_from_file)
+            is_set_here = book.secrets.is_set_here(known.key_env)
+            why = f"{known.key_env} is set in {book.secrets.source(known.key_env)}, so {route.model} at {known.label} answers."
+            return Choice(route, why, _how(book.settings), is_paid_guess=not is_set_here)
     return None
 
 

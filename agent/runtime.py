@@ -213,7 +213,7 @@ class Runtime:
                 lease.release()
         except UserError as error:
             # The turn could not begin, or not even be settled: the next one, or the next opening, mends it.
-            return TurnEnded(self.s.stamp(), ExitReason.ERROR, ErrorKind.UNKNOWN, str(error))
+            return TurnEnded(self.s.stamp(), ExitReason.ERROR, ErrorKind.UNKNOWN, self._masked(str(error)))
         except Exception:
             log.exception("a turn of session %s could not be settled", self.id)
             return TurnEnded(self.s.stamp(), ExitReason.ERROR, ErrorKind.UNKNOWN, UNFORESEEN)
@@ -231,10 +231,10 @@ class Runtime:
             return Stop(Finish.INTERRUPTED, ExitReason.INTERRUPTED, self._cause)
         except ProviderError as error:
             if error.is_cut and error.partial:
-                return Stop(Finish.CUT, ExitReason.CUT, FAILED, error.kind, error.sentence, error.partial)
-            return failure(error.sentence, error.kind)
+                return Stop(Finish.CUT, ExitReason.CUT, FAILED, error.kind, self._masked(error.sentence), error.partial)
+            return failure(self._masked(error.sentence), error.kind)
         except UserError as error:
-            return failure(str(error))
+            return failure(self._masked(str(error)))
         except Exception:
             # The one place for what nothing foresaw: the log has the traceback, the person one line.
             log.exception("a turn of session %s failed", self.id)
@@ -242,8 +242,13 @@ class Runtime:
             self._is_stoppable = False
         return failure(UNFORESEEN)
 
+    def _masked(self, sentence: str) -> str:
+        return self.s.parts.secrets.mask(sentence)
+
     async def _finish(self, stop: Stop) -> TurnEnded:
         await self._settle(stop)
+        if not stop.error and self.s.rows and self.s.rows[-1].role is Role.USER:
+            self._publish(await self.s.store_notice(Level.INFO, "Interrupted before an answer came."))
         if stop.error and self._unstored is None:
             self._publish(await self.s.store_notice(Level.ERROR, stop.error))
         return TurnEnded(self.s.stamp(), stop.reason, stop.kind, stop.error)

@@ -21,10 +21,13 @@ class TurnLease:
 
     @classmethod
     def take(cls, folder: Path, session_id: str) -> TurnLease | None:
-        """Take the lease, or None when another turn has it. Makes `folder`; raises UnusableLease where none can lock."""
+        """Take the lease, or None when another turn has it. Makes `folder`; raises UnusableLease where none can lock.
+
+        What holds the folder is never made: it would be the home of a profile that was deleted meanwhile.
+        """
         path = folder / f"{session_id}.lock"
         try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, exist_ok=True)
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise UnusableLease(path=path, reason=error.strerror or error) from error

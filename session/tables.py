@@ -7,6 +7,7 @@ from session.calls import Calls
 from session.connection import Connection
 from session.messages import Messages
 from session.partials import Partials
+from session.profile_names import ProfileNames
 from session.sessions import Sessions
 from session.state import State
 from session.turns import Turns
@@ -23,3 +24,4 @@ class Tables:
         self.calls = Calls(connection)
         self.approvals = Approvals(connection)
         self.state = State(connection)
+        self.profile_names = ProfileNames(connection)

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
+from pathlib import Path
 
+from textual import events
 from textual.app import App
 
+from agent.config.watch import Watch
 from agent.hub import Hub
+from agent.profile import Profile
+from agent.profiles import OpenProfiles
+from agent.workspace import find_workspace
+from session.errors import UserError
+from session.models import Level
 from tui.keys import APP_KEYS
 from tui.screens.main import MainScreen
 from tui.themes import THEMES, theme_for
@@ -16,24 +25,89 @@ from tui.themes import THEMES, theme_for
 class HermesApp(App[None], inherit_bindings=False):
     """Shows the sessions of a hub, which belongs to the running loop; `session_id` is open in it and shown first.
 
-    Whoever runs the app closes the hub afterwards.
+    Each other profile that is entered gets a main screen of its own, which stays as it was left. Whoever runs the app
+    closes the profiles afterwards.
     """
 
     TITLE = "hermes"
     CSS_PATH = "hermes.tcss"
     BINDINGS = APP_KEYS
     ENABLE_COMMAND_PALETTE = False
+    DEFAULT_MODE = "first"  # its own name for it can't be gone back to
 
-    def __init__(self, hub: Hub, session_id: str, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, profiles: OpenProfiles, hub: Hub, session_id: str, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         super().__init__()
         self.animation_level = "none"
         for theme in THEMES.values():
             self.register_theme(theme)
         self.theme = theme_for(hub.profile.settings.display.theme).name
+        self._profiles = profiles
+        self._clock = clock
         self.main = MainScreen(hub, session_id, clock)
+        self._first = hub.profile.name
+        self._mains = {hub.profile.name: self.main}
+        first = self.main
+        self.add_mode(self.DEFAULT_MODE, lambda: first)  # pyright: ignore[reportUnknownMemberType]
+        self._watches = {hub.profile.home.config: Watch(hub.profile.home.config, clock)}
 
-    def get_default_screen(self) -> MainScreen:
-        return self.main
+    def on_main_screen_entered(self, event: MainScreen.Entered) -> None:
+        self.run_worker(self._enter(event.profile), group="profile", exclusive=True)
+
+    async def _enter(self, name: str) -> None:
+        """Show another profile, in the session that was last looked at or worked in; what runs in this one goes on."""
+        try:
+            screen = self._mains.get(name) or await self._opened(name)
+        except UserError as error:
+            self.main.say(str(error), Level.ERROR)
+            return
+        for main in self._mains.values():
+            main.is_away = main is not screen
+        self.main = screen
+        await self.switch_mode(self._mode(name))
+        self.on_main_screen_heard_away()
+
+    def on_main_screen_heard_away(self) -> None:
+        """Tell on the screen how many sessions of the other profiles ask something."""
+        others = (hub for hub in self._profiles.hubs if hub is not self.main.hub)
+        self.main.asking_elsewhere = sum(len({request.session_id for request in hub.pending()}) for hub in others)
+        self.main.tell()
+
+    async def _opened(self, name: str) -> MainScreen:
+        hub = await self._profiles.open(name)
+        cwd = Path(self.main.runtime.s.session.cwd)
+        latest = await hub.latest(find_workspace(cwd))
+        runtime = await hub.open(latest) if latest else hub.create(cwd)
+        screen = self._mains[name] = MainScreen(hub, runtime.id, self._clock)
+        self.add_mode(self._mode(name), lambda: screen)  # pyright: ignore[reportUnknownMemberType]
+        self.main.say(self._profiles.note, Level.WARNING)
+        return screen
+
+    async def on_event(self, event: events.Event) -> None:
+        """Every event of the app. Whoever edited the settings elsewhere comes back with a key or the focus."""
+        if isinstance(event, events.Key | events.AppFocus) and self._has_new_settings():
+            self.run_worker(self._reload(self.main.hub.profile), group="settings", exclusive=True)
+        await super().on_event(event)
+
+    def _has_new_settings(self) -> bool:
+        path = self.main.hub.profile.home.config
+        if path not in self._watches:
+            self._watches[path] = Watch(path, self._clock)
+        return self._watches[path].changed()
+
+    async def _reload(self, profile: Profile) -> None:
+        """Take the display settings from the files as they are now; a broken one is told and changes nothing."""
+        loaded = await asyncio.to_thread(profile.read_settings)
+        wrong = [problem for problem in loaded.problems if not problem.is_remark]
+        if wrong:
+            self.main.say(wrong[0].sentence, Level.WARNING)
+        if not loaded.settings.unread and not any(problem.key.startswith("display") for problem in wrong):
+            self.theme = theme_for(loaded.settings.display.theme).name
+
+    def _mode(self, name: str) -> str:
+        """Each profile has a stack of screens of its own, with its own questions on it."""
+        return self.DEFAULT_MODE if name == self._first else f"profile {name}"
 
     def action_stop(self) -> None:
         self.main.stop()

@@ -5,13 +5,13 @@ from __future__ import annotations
 from textual.binding import Binding, BindingType
 
 
-def key(keys: str, action: str, description: str, tooltip: str, name: str) -> Binding:
-    """One binding. `name` identifies it for good, whatever keys it has."""
-    return Binding(keys, action, description, tooltip=tooltip, id=name, show=False)
+def key(keys: str, action: str, description: str, tooltip: str, name: str, *, is_first: bool = False) -> Binding:
+    """One binding. `name` identifies it for good, whatever keys it has; `is_first`: no modal can keep it away."""
+    return Binding(keys, action, description, tooltip=tooltip, id=name, show=False, priority=is_first)
 
 
 APP_KEYS: list[BindingType] = [
-    key("ctrl+q", "quit", "Quit", "Leave; every conversation stays.", "app.quit"),
+    key("ctrl+q", "quit", "Quit", "Leave; every conversation stays.", "app.quit", is_first=True),
     key("ctrl+c", "stop", "Stop", "Copy, else interrupt, else clear the draft, else quit (twice).", "app.stop"),
 ]
 

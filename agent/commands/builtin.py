@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
-from agent.commands.table import Command, Effect, Left, Opened, Page, Said, When
+from agent.commands.table import Command, Effect, Entered, Left, Opened, Page, Said, When
 from agent.hub import Hub
 from agent.personality import PERSONALITIES
 from session.models import Level
@@ -43,6 +44,16 @@ async def _personality(hub: Hub, session_id: str, argument: str) -> Effect:
     return Said(f"Personality of this session: {argument}.")
 
 
+async def _profile(hub: Hub, session_id: str, argument: str) -> Effect:
+    from agent.config.profiles import homes  # what a start need not pay for
+
+    home = hub.profile.home
+    if argument and argument != home.name:
+        return Entered(argument)
+    names = ", ".join([other.name for other in await asyncio.to_thread(lambda: list(homes(home.base)))])
+    return Said(f"This is the profile {home.name}. There are: {names}. Open another: /profile NAME")
+
+
 async def _quit(hub: Hub, session_id: str, argument: str) -> Effect:
     return Left()
 
@@ -54,6 +65,7 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "personality", "[name|none]", "tells or changes how the model speaks in this session", When.IDLE, _personality
     ),
+    Command("profile", "[name]", "tells the profile, or opens another one beside it", When.ALWAYS, _profile),
     Command("quit", "", "leaves; every conversation stays", When.ALWAYS, _quit, aliases=("exit",)),
 )
 

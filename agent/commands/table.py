@@ -31,6 +31,12 @@ class Opened(Struct, frozen=True):
     session_id: str
 
 
+class Entered(Struct, frozen=True):
+    """The command leads to another profile, which the front end opens beside those that are open."""
+
+    profile: str
+
+
 class Page(Struct, frozen=True):
     """The command answers with a page of markdown."""
 
@@ -42,7 +48,7 @@ class Left(Struct, frozen=True):
     """The command leaves the program."""
 
 
-Effect = Said | Opened | Page | Left
+Effect = Said | Opened | Entered | Page | Left
 
 
 class Command(Struct, frozen=True):

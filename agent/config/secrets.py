@@ -1,21 +1,29 @@
-"""Keys and passwords: read from .env and the environment, given out by name, kept out of everything that is shown."""
+"""Keys and passwords: from .env, the environment and commands, given out by name, kept out of everything that is shown.
+
+A profile's `Secrets` are its scope. They hold what its own .env said when it was opened, what was saved since, and what
+its key commands gave; .env is not read again over that. There is no other place to ask: whoever wants a key must have
+been given the `Secrets` of a profile, and thereby has said whose key it is.
+
+The process environment is a mapping that is handed in, by the launch profile as a whole and by any other without its
+credentials. It is never written, and nothing reads os.environ after the start: a saved key reaches, besides requests,
+only the commands of tools, and those only where terminal.env_passthrough names it, in the profile that saved it.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from agent.config.files import NotReadable, read_text
+from agent.config.dotenv_file import is_dangerous, read_names, set_name, unset_name
+from agent.config.key_cmd import CommandKey, KeyCommand
+from agent.config.locked_file import NotSaved
+from agent.config.masking import Masking
+from agent.config.private_files import tighten_env
 from agent.config.problem import Problem
-
-if TYPE_CHECKING:
-    from dotenv.parser import Original
-
-MASKED_LENGTH = 6  # a shorter value would blank out ordinary words
 
 # Other well-known names under which keys lie in an environment; those of the model servers come with `key_names`.
 CREDENTIAL_NAMES = frozenset(
@@ -27,98 +35,186 @@ NEVER_REMOVED = frozenset(
     {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "TMPDIR", "TZ", "PWD"}
 )
 
+# A .env also holds plain settings; masking `gpt-4.1` or `development` would spoil every text.
+_SETTING_NAME = re.compile(
+    r"(?:\w+_)?(?:URL|URI|HOST|PORT|MODEL|PROVIDER|REGION|ZONE|PATH|DIR|FOLDER|HOME|MODE|LEVEL|LANG|LOCALE|TZ|THEME|TIMEOUT"
+    r"|VERSION|ENV|USER|USERNAME|NAME|EMAIL|ENABLED|DEBUG)"
+)
+_RANDOM = re.compile(r"[\w-]{20}|://[^/\s]*@")
+
+NO_COMMANDS: Mapping[str, KeyCommand] = {}
+
 
 class Secrets:
-    """The secrets of one profile. `values` come from its .env and win over the environment; an empty one hides a name.
+    """The secrets of one profile: what a key command gives, else `values`, else the environment.
 
-    `file` names the .env as the person knows it; `key_names` are the variables that hold keys of model servers.
+    `values` come from its .env; an empty one hides a name of the environment. `file` names that .env as the person knows
+    it, `path` is where it is. `key_names` are the variables that hold keys of model servers, `commands` are those that
+    give a key by its name, and `passthrough` names what commands of tools get although it is secret.
     """
 
     def __init__(
-        self, values: Mapping[str, str], environ: Mapping[str, str], key_names: Iterable[str] = (), file: str = ".env"
+        self,
+        values: Mapping[str, str],
+        environ: Mapping[str, str],
+        key_names: Iterable[str] = (),
+        file: str = ".env",
+        *,
+        path: Path = Path(".env"),
+        commands: Mapping[str, KeyCommand] = NO_COMMANDS,
+        passthrough: Iterable[str] = (),
+        is_routed: bool = False,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.file = file
+        self.is_routed = is_routed  # the environment holds no keys for this profile, whatever is put into it
+        self._path = path
         self._values = dict(values)
         self._environ = environ
-        self._key_names = CREDENTIAL_NAMES.union(key_names)
+        self._key_names = CREDENTIAL_NAMES.union(key_names, commands)
+        self._passthrough = frozenset(passthrough)
+        self._commands = {
+            name: CommandKey(asked, self._command_environ, path.parent, clock) for name, asked in commands.items()
+        }
+
+    # --- giving
 
     def get(self, name: str) -> str | None:
-        """The secret of this name, None where there is none or it is blank."""
+        """The secret as far as it is known now, None where there is none or it is blank."""
+        if name in self._commands:
+            return self._commands[name].last
         value = self._values.get(name, self._environ.get(name, "")) if name else ""
         return value.strip() or None
+
+    def has(self, name: str) -> bool:
+        """Whether there is such a secret, or a command that gives it."""
+        return name in self._commands or self.get(name) is not None
+
+    async def fresh(self, name: str) -> str | None:
+        """The secret for the next request; a command is run where its last answer is outdated. Raises NoKey."""
+        if name not in self._commands:
+            return self.get(name)
+        key = await self._commands[name].fresh()
+        self.masking.add(name, key)
+        return key
+
+    def outdate(self, name: str) -> None:
+        """The server refused this key: where a command gives it, the next request asks for another."""
+        if name in self._commands:
+            self._commands[name].outdate()
+
+    def source(self, name: str) -> str:
+        """Where a secret comes from, in words: a setting, the .env, or the environment."""
+        if name in self._commands:
+            return self._commands[name].asked.setting
+        return self.file if name in self._values else "the environment"
 
     def is_from_file(self, name: str) -> bool:
         return name in self._values
 
+    def is_set_here(self, name: str) -> bool:
+        """Whether the person gave it to hermes, and not merely to the environment."""
+        return name in self._commands or name in self._values
+
+    @property
+    def names(self) -> list[str]:
+        """Every secret that there is, by name; of the environment only what is known to hold keys."""
+        return sorted(name for name in self._values.keys() | self._key_names if name in self._values or self.has(name))
+
+    # --- changing
+
+    async def save(self, name: str, value: str) -> None:
+        """Write a secret into .env; it holds at once. Raises NotSaved."""
+        self._refuse_command(name)
+        await asyncio.to_thread(set_name, self._path, name, value, self.file)
+        masking = self.masking  # with the former value in it
+        self._values[name] = value
+        self._mask(masking, name)
+
+    async def remove(self, name: str) -> bool:
+        """Take a secret out of .env, False where it is not in it; one of the environment comes to light again.
+
+        Raises NotSaved.
+        """
+        was_there = await asyncio.to_thread(unset_name, self._path, name, self.file)
+        masking = self.masking  # with the former value in it
+        self._values.pop(name, None)
+        self._mask(masking, name)
+        return was_there
+
+    def _refuse_command(self, name: str) -> None:
+        if name in self._commands:
+            why = f"{name} comes from {self.source(name)}, which would win; take that setting out first"
+            raise NotSaved(path=self.file, why=why)
+
+    # --- keeping
+
     def mask(self, text: str) -> str:
         """The text with the name of each secret in the place of its value."""
-        if self._pattern is None:
-            return text
-        return self._pattern.sub(lambda found: f"[{self._names_by_value[found[0]]}]", text)
+        return self.masking.text(text)
+
+    @cached_property
+    def masking(self) -> Masking:
+        """What to mask. Values that were replaced stay in it."""
+        masking = Masking()
+        for name in (*self._values, *sorted(self._key_names - self._values.keys())):
+            self._mask(masking, name)
+        return masking
+
+    def _mask(self, masking: Masking, name: str) -> None:
+        value = self.get(name)
+        if value is None:
+            return
+        is_setting = name not in self._key_names and _SETTING_NAME.fullmatch(name) and not _RANDOM.search(value)
+        if not is_setting:
+            masking.add(name, value)
 
     def child_environ(self) -> dict[str, str]:
-        """What a program started by a tool gets: the environment without our keys."""
-        hidden = (self._key_names | self._values.keys()) - NEVER_REMOVED
-        return {name: value for name, value in self._environ.items() if name not in hidden}
+        """What a program started by a tool gets: the environment without our keys, but with what is passed through."""
+        kept = {name: value for name, value in self._environ.items() if name not in self._hidden}
+        passed = {name: value for name in self._passthrough if (value := self.get(name)) and not is_dangerous(name)}
+        return kept | passed
+
+    @property
+    def withheld(self) -> frozenset[str]:
+        """The names of which `child_environ` keeps something back."""
+        return frozenset(name for name in self._hidden if name in self._values or name in self._environ)
+
+    @property
+    def _hidden(self) -> frozenset[str]:
+        return (self._key_names | self._values.keys()) - NEVER_REMOVED - self._passthrough
+
+    def _command_environ(self) -> dict[str, str]:
+        """What a key command gets: this profile's own environment and .env, which may hold what it signs in with."""
+        own = {name: value for name, value in self._values.items() if not is_dangerous(name)}
+        return {**self._environ, **own}
 
     def __repr__(self) -> str:
-        return f"Secrets({', '.join(sorted(set(self._names_by_value.values())))})"
-
-    @cached_property
-    def _names_by_value(self) -> dict[str, str]:
-        names = [*self._values, *sorted(self._key_names - self._values.keys())]
-        held = {value: name for name in names if (value := self.get(name))}
-        return {value: name for value, name in held.items() if len(value) >= MASKED_LENGTH}
-
-    @cached_property
-    def _pattern(self) -> re.Pattern[str] | None:
-        # The longest first: a value that begins another one must not leave the rest of it in sight.
-        values = sorted(self._names_by_value, key=len, reverse=True)
-        return re.compile("|".join(map(re.escape, values))) if values else None
+        return f"Secrets({', '.join(sorted(self.masking.names))})"
 
 
 def load_secrets(
-    path: Path, environ: Mapping[str, str], key_names: Iterable[str] = (), shown: str = ""
+    path: Path,
+    environ: Mapping[str, str],
+    key_names: Iterable[str] = (),
+    shown: str = "",
+    *,
+    commands: Mapping[str, KeyCommand] = NO_COMMANDS,
+    passthrough: Iterable[str] = (),
+    is_routed: bool = False,
 ) -> tuple[Secrets, tuple[Problem, ...]]:
-    """Read a .env. It is never written, never copied into the environment, and its values are taken literally."""
+    """Read a .env, and close it to others where it is open to them. Its values are taken literally, and copied nowhere."""
     name = shown or str(path)
-    try:
-        text = read_text(path)
-    except NotReadable as error:
-        return Secrets({}, environ, key_names, name), (
-            Problem(name, f"{error}; until then none of its keys is known."),
-        )
-    if text is None:
-        return Secrets({}, environ, key_names, name), ()
-    values, problems = _parse(text, name)
-    return Secrets(values, environ, key_names, name), (*_open_to_others(path, name), *problems)
-
-
-def _parse(text: str, name: str) -> tuple[dict[str, str], list[Problem]]:
-    # dotenv_values() reports a bad line to logging only; its parser says which line it was.
-    from dotenv.parser import parse_stream
-
-    values: dict[str, str] = {}
-    problems: list[Problem] = []
-    for binding in parse_stream(StringIO(text)):
-        if binding.key is not None and binding.value is not None:
-            values[binding.key] = binding.value
-        elif binding.error or binding.key is not None:
-            problems.append(Problem(name, "this line takes NAME=value; it is left out.", _line(binding.original)))
-    return values, problems
-
-
-def _line(original: Original) -> int:
-    """The line that holds the words: the parser counts the blank lines before it as its own."""
-    words = original.string.lstrip()
-    return original.line + original.string[: len(original.string) - len(words)].count("\n")
-
-
-def _open_to_others(path: Path, name: str) -> tuple[Problem, ...]:
-    try:
-        mode = path.stat().st_mode
-    except OSError:
-        return ()  # gone since it was read
-    if not mode & 0o077:
-        return ()
-    return (Problem(name, f"other users of this machine can read it; run: chmod 600 {name}", is_remark=True),)
+    tightened = tighten_env(path, name)
+    values, problems = read_names(path, name)
+    secrets = Secrets(
+        values,
+        environ,
+        key_names,
+        name,
+        path=path,
+        commands=commands,
+        passthrough=passthrough,
+        is_routed=is_routed,
+    )
+    return secrets, (*tightened, *problems)

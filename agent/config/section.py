@@ -1,24 +1,24 @@
-"""One mapping of config.yaml, read key by key, with a sentence for each thing that does not hold."""
+"""One mapping of the settings as all layers give it, read key by key, with a sentence for what does not hold."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import TypeVar
+from typing import TypeGuard, TypeVar
 
+from msgspec import Struct
 from yaml import Node
-from yaml.nodes import MappingNode
+from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
+from agent.config.layers import Layer, nested
 from agent.config.problem import Problem
-from agent.config.yaml_tree import WHOLE_NUMBER, NotPlain, is_null, line_of, pairs, plain, text_of
+from agent.config.table import join_key
+from agent.config.takes import Takes
+from agent.config.yaml_tree import WHOLE_NUMBER, NotPlain, is_null, items, line_of, pairs, plain, text_of
 
-Chosen = TypeVar("Chosen")
+Value = TypeVar("Value")
 
-# Says what a text should be instead, "" when it is right.
-Check = Callable[[str], str]
-
-YES_NO = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 SHOWABLE_KEY = re.compile(r"[\w./@-]{1,60}")
 ADVICE = {
     "api_key": "keys belong in .env; give the name of the variable in key_env",
@@ -26,133 +26,217 @@ ADVICE = {
 }
 
 
-def check_name(text: str) -> str:
-    """A name goes into a status bar and a request: one line, not too long."""
-    return "" if text.isprintable() and len(text) <= 200 else "takes one short line of text"
+class NotTaken(Exception):
+    """A value is no such setting. The text says what is wrong, after the key."""
+
+
+class Found(Struct, frozen=True):
+    """A key in one layer."""
+
+    key: Node
+    value: Node
+    layer: Layer
+
+
+class Notes(Struct, frozen=True):
+    """What reading leaves behind beside the values: problems, and the layer of each value by its key."""
+
+    problems: list[Problem]
+    origins: dict[str, str]
 
 
 class Section:
-    """Reading takes a key out of the mapping; `finish` remarks on the keys that nobody took."""
+    """Reading takes a key out of the mapping; `finish` remarks on the keys that nobody took.
 
-    def __init__(self, node: Node | None, path: str, file: str, problems: list[Problem]) -> None:
-        self.path = path
-        self.file = file
-        self.problems = problems
-        self._nodes: dict[str, tuple[Node, Node]] = {}
+    `nodes` are lowest first. A value of a higher layer stands over that of a lower one, and a bad one is passed over.
+    """
+
+    def __init__(self, nodes: Sequence[tuple[Layer, Node]], keys: tuple[str, ...], notes: Notes) -> None:
+        self.keys = keys
+        self.path = ".".join(key if SHOWABLE_KEY.fullmatch(key) else "(a key)" for key in keys)
+        self.notes = notes
+        self._found: dict[str, list[Found]] = {}
         self._known: list[str] = []
-        if isinstance(node, MappingNode):
-            for key, value in pairs(node):
-                self._add(key, value)
+        for layer, node in nodes:
+            if isinstance(node, MappingNode):
+                self._add_all(layer, node)
 
-    def peek(self, key: str) -> Node | None:
-        return self._nodes[key][1] if key in self._nodes else None
+    def text(self, key: str, takes: Takes) -> str | None:
+        """A text exactly as it was written, None when it is not given or wrong."""
 
-    def text(self, key: str, check: Check | None = None) -> str:
-        """A text exactly as it was written, "" when it is not given or wrong."""
-        node = self._take(key)
-        if node is None:
-            return ""
-        text = text_of(node)
-        complaint = "takes text" if text is None else check(text) if check else ""
-        if text is None or complaint:
-            self._problem(node, key, f"{complaint}.")
-            return ""
-        return text
+        def read(node: Node) -> str:
+            text = text_of(node)
+            complaint = "takes text" if text is None else takes.complaint(text)
+            if text is None or complaint:
+                raise NotTaken(complaint)
+            return text
 
-    def whole(self, key: str, default: int, low: int, high: int) -> int:
-        number = self._number(key, low, high, f"; {default} is used")
-        return default if number is None else number
+        return self._highest(key, read)
 
-    def tokens(self, key: str) -> int | None:
-        """A size in tokens, None when it is not given or wrong."""
-        return self._number(key, 1, 1_000_000_000, "; it counts as unknown")
+    def whole(self, key: str, low: int, high: int, default: int | None) -> int | None:
+        def read(node: Node) -> int:
+            text = text_of(node) or ""
+            number = int(text) if WHOLE_NUMBER.fullmatch(text) else None
+            if number is None or not low <= number <= high:
+                raise NotTaken(f"takes a whole number from {low} to {high}")
+            return number
 
-    def choice(self, key: str, choices: Mapping[str, Chosen], default: Chosen) -> Chosen:
-        node = self._take(key)
-        if node is None:
-            return default
-        text = (text_of(node) or "").lower()
-        if text not in choices:
-            self._problem(node, key, f"takes one of: {', '.join(choices)}.")
-        return choices.get(text, default)
+        def instead(used: int | None) -> str:
+            used = default if used is None else used
+            return "; it counts as unknown." if used is None else f"; {used} is used."
 
-    def yes_no(self, key: str, default: bool) -> bool:
-        return self.choice(key, YES_NO, default)
+        return self._highest(key, read, instead)
 
-    def body(self, key: str) -> dict[str, object]:
-        """A mapping that goes into a request as it is."""
-        node = self._take(key)
-        if node is None:
-            return {}
-        if not isinstance(node, MappingNode):
-            self._problem(node, key, "takes `name: value` lines.")
-            return {}
-        try:
-            return plain(node)
-        except NotPlain as error:
-            self._problem(node, key, f"is left out: {error}.")
-            return {}
+    def choice(self, key: str, choices: Mapping[str, Value]) -> Value | None:
+        def read(node: Node) -> Value:
+            text = (text_of(node) or "").lower()
+            if text not in choices:
+                raise NotTaken(f"takes one of: {', '.join(choices)}")
+            return choices[text]
+
+        return self._highest(key, read)
+
+    def names(self, key: str, takes: Takes) -> tuple[str, ...] | None:
+        """A list of texts; a single text stands for a list of what lies between its commas."""
+
+        def read(node: Node) -> tuple[str, ...]:
+            texts = _words(node)
+            complaint = next((takes.complaint(text) for text in texts or () if takes.complaint(text)), "")
+            if texts is None or complaint:
+                raise NotTaken(f"takes a list of {takes.allowed}")
+            return texts
+
+        return self._highest(key, read)
+
+    def command(self, key: str) -> str | tuple[str, ...] | None:
+        def read(node: Node) -> str | tuple[str, ...]:
+            words = text_of(node) if isinstance(node, ScalarNode) else _words(node)
+            if not words or "\0" in "".join(words):
+                raise NotTaken("takes a command, or a list of its words")
+            return words
+
+        return self._highest(key, read)
+
+    def body(self, key: str) -> dict[str, object] | None:
+        """A mapping that is handed on as it is, merged over all layers."""
+
+        def read(node: Node) -> dict[str, object]:
+            if not isinstance(node, MappingNode):
+                raise NotTaken("takes `name: value` lines")
+            try:
+                return plain(node)
+            except NotPlain as error:
+                raise NotTaken(f"is left out: {error}") from error
+
+        merged: dict[str, object] = {}
+        for found in self._take(key):
+            try:
+                merged = merge(merged, read(found.value))
+            except NotTaken as error:
+                self._tell(found, key, f"{error}.")
+            else:
+                self.notes.origins[self.key(key)] = found.layer.name
+        return merged or None
 
     def section(self, key: str) -> Section:
-        node = self._take(key)
-        if node is not None and not isinstance(node, MappingNode):
-            self._problem(node, key, "takes `name: value` lines.")
-        return Section(node, self._name(key), self.file, self.problems)
+        found = self._take(key)
+        for item in found:
+            if not isinstance(item.value, MappingNode):
+                self._tell(item, key, "takes `name: value` lines.")
+        return Section([(item.layer, item.value) for item in found], (*self.keys, key), self.notes)
 
-    def sections(self, key: str, check: Check = check_name) -> dict[str, Section]:
+    def sections(self, key: str, takes: Takes) -> dict[str, Section]:
         """A mapping whose keys the person chose, each with a section of its own."""
         outer = self.section(key)
         inner: dict[str, Section] = {}
-        for name in outer.names():
-            complaint = check(name)
+        for name in tuple(outer._found):
+            complaint = takes.complaint(name)
             if complaint:
-                outer.complain(name, complaint)
+                outer._leave_out(name, complaint)
             else:
                 inner[name] = outer.section(name)
         return inner
 
-    def names(self) -> tuple[str, ...]:
-        return tuple(self._nodes)
+    def long_form(self, key: str, inner: str) -> None:
+        """Let `key: text` say `key: {inner: text}`. It says all: what lower layers have under the key is dropped."""
+        kept: list[Found] = []
+        for item in self._found.get(key, []):
+            if text_of(item.value) is None:
+                kept.append(item)
+            else:
+                kept = [Found(item.key, nested((inner,), item.value), item.layer)]
+        if kept:
+            self._found[key] = kept
 
-    def complain(self, key: str, complaint: str) -> None:
-        """Say that a key itself is wrong, and leave it out."""
-        self._remark(self._nodes.pop(key)[0], self.path, f"{complaint}; this one is left out.", is_remark=False)
+    def unused(self, key: str) -> None:
+        """Say of a key that is taken but does nothing yet."""
+        for item in self._found.get(key, []):
+            if not is_null(item.value):
+                self._tell(item, key, "is kept for a later version: nothing uses it yet.", is_remark=True)
 
-    def flaw_since(self, count: int) -> str:
-        """The first problem told after the first `count`, "" for none."""
-        return next((problem.sentence for problem in self.problems[count:] if not problem.is_remark), "")
+    def flaw(self, keys: Sequence[str]) -> str:
+        """The first problem with one of these keys, or with the section itself; "" for none."""
+        names = {self.path, *(self.name(key) for key in keys)}
+        told = (item.sentence for item in self.notes.problems if item.key in names and not item.is_remark)
+        return next(told, "")
 
     def finish(self) -> None:
-        for key, (node, _) in self._nodes.items():
-            self._remark(node, self._name(key), self._advice(key))
+        for key, found in self._found.items():
+            for item in found:
+                self._tell(item, key, self._advice(key), is_remark=True)
+
+    def key(self, key: str) -> str:
+        """The full key, as a person writes it to `hermes config`."""
+        return join_key((*self.keys, key))
+
+    def name(self, key: str) -> str:
+        """The full key to show: what somebody pasted into the wrong place is not repeated."""
+        shown = key if SHOWABLE_KEY.fullmatch(key) else "(a key)"
+        return f"{self.path}.{shown}" if self.path else shown
 
     # --- inside
 
-    def _add(self, key: Node, value: Node) -> None:
-        name = text_of(key)
-        if name is None:
-            self._remark(key, self.path, "a name here is not plain text; it is left out.")
-            return
-        if name in self._nodes:
-            self._remark(key, self._name(name), "is written twice; the later one holds.")
-        self._nodes[name] = (key, value)
+    def _add_all(self, layer: Layer, node: MappingNode) -> None:
+        seen: set[str] = set()
+        for key, value in pairs(node):
+            item, name = Found(key, value, layer), text_of(key)
+            if name is None:
+                self._tell(item, "", "a name here is not plain text; it is left out.", is_remark=True)
+                continue
+            found = self._found.setdefault(name, [])
+            if name in seen:
+                self._tell(item, name, "is written twice; the later one holds.", is_remark=True)
+                found.pop()
+            seen.add(name)
+            found.append(item)
 
-    def _take(self, key: str) -> Node | None:
-        """The value of a key; an empty one (`theme:`) says nothing."""
+    def _take(self, key: str) -> list[Found]:
+        """What the layers say under a key; an empty value (`theme:`) says nothing."""
         self._known.append(key)
-        node = self._nodes.pop(key, (None, None))[1]
-        return None if node is None or is_null(node) else node
+        return [item for item in self._found.pop(key, []) if not is_null(item.value)]
 
-    def _number(self, key: str, low: int, high: int, instead: str) -> int | None:
-        node = self._take(key)
-        if node is None:
-            return None
-        text = text_of(node) or ""
-        number = int(text) if WHOLE_NUMBER.fullmatch(text) else None
-        if number is None or not low <= number <= high:
-            self._problem(node, key, f"takes a whole number from {low} to {high}{instead}.")
-            return None
-        return number
+    def _highest(
+        self, key: str, read: Callable[[Node], Value], instead: Callable[[Value | None], str] | None = None
+    ) -> Value | None:
+        value: Value | None = None
+        wrong: list[tuple[Found, str, bool]] = []
+        for found in reversed(self._take(key)):
+            try:
+                taken = read(found.value)
+            except NotTaken as error:
+                wrong.append((found, str(error), value is not None))
+                continue
+            if value is None:
+                value = taken
+                self.notes.origins[self.key(key)] = found.layer.name
+        for found, complaint, is_hidden in reversed(wrong):
+            self._tell(found, key, f"{complaint}{instead(value) if instead else '.'}", is_remark=is_hidden)
+        return value
+
+    def _leave_out(self, name: str, complaint: str) -> None:
+        """Say that a key itself is wrong."""
+        for item in self._found.pop(name):
+            self._tell(item, "", f"{complaint}; this one is left out.")
 
     def _advice(self, key: str) -> str:
         if key in ADVICE:
@@ -161,14 +245,32 @@ class Section:
         hint = f" Did you mean {close[0]}?" if close else ""
         return f"is not a setting of this version and is ignored.{hint}"
 
-    def _name(self, key: str) -> str:
-        shown = key if SHOWABLE_KEY.fullmatch(key) else "(a key)"
-        return f"{self.path}.{shown}" if self.path else shown
+    def _tell(self, found: Found, key: str, text: str, *, is_remark: bool = False) -> None:
+        """A problem with a value, or with the section where `key` is empty."""
+        name = self.name(key) if key else self.path
+        spelled = found.layer.spelled(name)
+        line = line_of(found.value if not is_remark else found.key)
+        self.notes.problems.append(
+            Problem(found.layer.file, f"{spelled} {text}" if spelled else text, line, name, is_remark)
+        )
 
-    def _problem(self, node: Node, key: str, text: str) -> None:
-        name = self._name(key)
-        self.problems.append(Problem(self.file, f"{name} {text}", line_of(node), name))
 
-    def _remark(self, node: Node, name: str, text: str, *, is_remark: bool = True) -> None:
-        said = f"{name} {text}" if name else text
-        self.problems.append(Problem(self.file, said, line_of(node), name, is_remark))
+def merge(lower: Mapping[str, object], higher: Mapping[str, object]) -> dict[str, object]:
+    """One mapping over another, key by key, as deep as both are mappings."""
+    merged = dict(lower)
+    for key, value in higher.items():
+        under = merged.get(key)
+        merged[key] = merge(under, value) if _is_mapping(under) and _is_mapping(value) else value
+    return merged
+
+
+def _is_mapping(value: object) -> TypeGuard[Mapping[str, object]]:
+    return isinstance(value, dict)
+
+
+def _words(node: Node) -> tuple[str, ...] | None:
+    if isinstance(node, SequenceNode):
+        texts = [text_of(item) for item in items(node)]
+        return None if None in texts else tuple(text for text in texts if text is not None)
+    text = text_of(node)
+    return None if text is None else tuple(part.strip() for part in text.split(",") if part.strip())

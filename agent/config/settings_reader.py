@@ -1,155 +1,106 @@
-"""From the text of config.yaml to `Settings`: each part that is wrong becomes a problem, the rest holds."""
+"""The layers of settings, read into one Settings: whatever is wrong becomes a problem, the rest holds."""
 
 from __future__ import annotations
 
-import re
-from urllib.parse import urlsplit
+from collections.abc import Iterator
+from typing import TypeVar
 
-from yaml.nodes import MappingNode
+from msgspec import Struct
+from msgspec.structs import replace
 
+from agent.config.layers import PROJECT, USER, Layer, Unusable, file_layer, given_layers
 from agent.config.problem import Problem
-from agent.config.section import Section, check_name
-from agent.config.settings import (
-    AgentSettings,
-    ApprovalSettings,
-    DisplaySettings,
-    Loaded,
-    ModelEntry,
-    ModelSettings,
-    ProviderSettings,
-    Settings,
-    unreadable,
-)
-from agent.config.yaml_tree import NotYaml, is_null, line_of, parse, text_of
-from session.models import ApiMode
+from agent.config.section import Notes, Section
+from agent.config.settings import Loaded, ModelSettings, ProviderSettings, Settings, Sources
+from agent.config.table import Body, Choice, Command, Group, Groups, Names, Setting, Text, Whole, settings_of
 
-API_MODES = {mode.value: mode for mode in (ApiMode.CHAT, ApiMode.RESPONSES)}
-KEY_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
-PROVIDER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-RESERVED = ("demo",)
-DAY_S = 86_400
+Table = TypeVar("Table", bound=Struct)
 
 
-def read_settings(text: str, name: str) -> Loaded:
-    """The settings that a text holds. Never raises for what the text says."""
-    try:
-        root = parse(text)
-    except NotYaml as error:
-        why = f"this is not valid YAML ({error.why}); until it is corrected the defaults hold."
-        return unreadable(name, why, error.line)
-    if root is None or is_null(root):
-        return Loaded(Settings(file=name))
-    if not isinstance(root, MappingNode):
-        return unreadable(name, "the file takes `name: value` lines; until then the defaults hold.", line_of(root))
-    problems: list[Problem] = []
-    settings = _settings(Section(root, "", name, problems))
-    return Loaded(settings, tuple(sorted(problems, key=lambda problem: problem.line or 0)))
+def read_settings(sources: Sources) -> Loaded:
+    """The settings that all sources together say. Never raises for what they say."""
+    notes = Notes([], {})
+    layers: list[Layer] = []
+    unread = ""
+    for found in _layers(sources):
+        if isinstance(found, Problem):
+            notes.problems.append(found)
+            unread = unread or (found.sentence if found.file == sources.file else "")
+        else:
+            layers.append(found)
+    top = Section([(layer, layer.root) for layer in layers], (), notes)
+    top.long_form("model", "default")
+    settings = replace(_group(top, Settings), file=sources.file, unread=unread)
+    problems = sorted(notes.problems, key=lambda problem: problem.line or 0)
+    return Loaded(settings, tuple(problems), notes.origins)
 
 
-def _settings(top: Section) -> Settings:
-    settings = Settings(
-        model=_model(top),
-        providers={
-            name: _provider(section) for name, section in top.sections("providers", _check_provider_name).items()
-        },
-        approvals=_approvals(top.section("approvals")),
-        agent=_agent(top.section("agent")),
-        display=_display(top.section("display")),
-        probe_local=top.yes_no("probe_local", True),
-        file=top.file,
+def _layers(sources: Sources) -> Iterator[Layer | Problem]:
+    if sources.unreadable:
+        yield Problem(sources.file, f"{sources.unreadable}; until then the defaults hold.")
+    files = [(USER, sources.file, sources.text or "")]
+    files += [(PROJECT, *sources.project)] if sources.project else []
+    for name, file, text in files:
+        try:
+            layer = file_layer(name, file, text)
+        except Unusable as error:
+            yield error.problem
+        else:
+            if layer is not None:
+                yield layer
+    yield from given_layers(sources)
+
+
+def _group(section: Section, kind: type[Table]) -> Table:
+    given = {setting.attribute: _value(section, setting) for setting in settings_of(kind)}
+    section.finish()
+    return kind(**{name: value for name, value in given.items() if value is not None})
+
+
+def _value(section: Section, setting: Setting) -> object:
+    """What the layers say of a setting, None where they say nothing that it takes."""
+    key = setting.name
+    if setting.is_unused:
+        section.unused(key)
+    match setting.kind:
+        case Text(takes):
+            return section.text(key, takes)
+        case Whole(low, high):
+            return section.whole(key, low, high, setting.default if isinstance(setting.default, int) else None)
+        case Choice(values):
+            return section.choice(key, values)
+        case Names(takes):
+            return section.names(key, takes)
+        case Command():
+            return section.command(key)
+        case Body():
+            return section.body(key)
+        case Group(of=kind):
+            return _checked(section.section(key), kind)
+        case Groups(of=kind, takes=takes):
+            return {name: _checked(inner, kind) for name, inner in section.sections(key, takes).items()}
+
+
+def _checked(section: Section, kind: type[Struct]) -> Struct:
+    """A group, with what is wrong in the part of it that decides where a request and a key go."""
+    match _group(section, kind):
+        case ModelSettings() as model:
+            return replace(model, flaw=section.flaw(("default", "provider")))
+        case ProviderSettings() as provider:
+            flaw = section.flaw(("base_url", "key_env", "key_cmd", "api_mode"))
+            return replace(_own_key(section, provider), base_url=provider.base_url.rstrip("/"), flaw=flaw)
+        case other:
+            return other
+
+
+def _own_key(section: Section, provider: ProviderSettings) -> ProviderSettings:
+    """A server that a project names gets only a key that the project names: never the person's for another one (C25)."""
+    origins = section.notes.origins
+    if origins.get(section.key("base_url")) != PROJECT:
+        return provider
+    own = {key for key in ("key_env", "key_cmd") if origins.get(section.key(key)) != USER}
+    return replace(
+        provider,
+        key_env=provider.key_env if "key_env" in own else "",
+        key_cmd=provider.key_cmd if "key_cmd" in own else "",
     )
-    top.finish()
-    return settings
-
-
-def _model(top: Section) -> ModelSettings:
-    """`model: some-id` says the same as `model: {default: some-id}`."""
-    before = len(top.problems)
-    node = top.peek("model")
-    if node is not None and text_of(node) is not None:
-        default = top.text("model", check_name)
-        return ModelSettings(default=default, flaw=top.flaw_since(before))
-    section = top.section("model")
-    default, provider = section.text("default", check_name), section.text("provider", check_name)
-    settings = ModelSettings(default, provider, section.flaw_since(before))
-    section.finish()
-    return settings
-
-
-def _approvals(section: Section) -> ApprovalSettings:
-    settings = ApprovalSettings(
-        timeout_s=section.whole("timeout", 0, 0, DAY_S),
-        arm_ms=section.whole("arm_ms", 400, 0, 10_000),
-    )
-    section.finish()
-    return settings
-
-
-def _agent(section: Section) -> AgentSettings:
-    settings = AgentSettings(
-        max_turns=section.whole("max_turns", 90, 1, 10_000),
-        stream_retries=section.whole("stream_retries", 2, 0, 10),
-        system_prompt=section.text("system_prompt"),
-    )
-    section.finish()
-    return settings
-
-
-def _display(section: Section) -> DisplaySettings:
-    settings = DisplaySettings(theme=section.text("theme", check_name))
-    section.finish()
-    return settings
-
-
-def _provider(section: Section) -> ProviderSettings:
-    before = len(section.problems)
-    base_url = section.text("base_url", _check_url)
-    key_env = section.text("key_env", _check_key_env)
-    api_mode = section.choice("api_mode", API_MODES, ApiMode.CHAT)
-    flaw = section.flaw_since(before)
-    settings = ProviderSettings(
-        base_url=base_url.rstrip("/"),
-        key_env=key_env,
-        api_mode=api_mode,
-        context_length=section.tokens("context_length"),
-        extra_body=section.body("extra_body"),
-        models={model: _entry(entry) for model, entry in section.sections("models").items()},
-        flaw=flaw,
-    )
-    section.finish()
-    return settings
-
-
-def _entry(section: Section) -> ModelEntry:
-    entry = ModelEntry(section.tokens("context_length"), section.body("request_overrides"))
-    section.finish()
-    return entry
-
-
-def _check_url(url: str) -> str:
-    """What is wrong with a server's address, "" for nothing."""
-    allowed = "takes an address such as http://127.0.0.1:8000/v1"
-    if not url.isprintable() or " " in url:
-        return allowed
-    try:
-        parts = urlsplit(url)
-        _ = parts.port
-    except ValueError:
-        return allowed
-    if parts.username is not None or parts.password is not None:
-        return "takes an address without a name or password in it; put the key in .env and its name in key_env"
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-        return allowed
-    return ""
-
-
-def _check_provider_name(name: str) -> str:
-    if name.lower() in RESERVED:
-        return f"takes other names than {name}, which is built in"
-    return "" if PROVIDER_NAME.fullmatch(name) else "takes names of letters, digits, dots, dashes and underscores"
-
-
-def _check_key_env(name: str) -> str:
-    if KEY_NAME.fullmatch(name):
-        return ""
-    return "takes the NAME of a variable, such as OPENAI_API_KEY, never the key itself; the key belongs in .env"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from yaml import Node, ScalarNode, SequenceNode, YAMLError
-from yaml.error import MarkedYAMLError
+from yaml.error import Mark, MarkedYAMLError
 from yaml.nodes import MappingNode
 from yaml.reader import ReaderError
 
@@ -21,7 +21,7 @@ except ImportError:  # PyYAML was built without libyaml
 LIMIT_VALUES = 10_000
 LIMIT_DEPTH = 40
 WHOLE_NUMBER = re.compile(r"[-+]?[0-9]{1,18}")
-_TAG = "tag:yaml.org,2002:"
+TAG = "tag:yaml.org,2002:"
 
 
 class NotYaml(Exception):
@@ -52,12 +52,14 @@ def parse(text: str) -> Node | None:
         raise NotYaml("nested too deeply", None) from error
 
 
-def line_of(node: Node) -> int:
-    return node.start_mark.line + 1
+def line_of(node: Node) -> int | None:
+    """The line in the file, None for a node that was not read from one."""
+    mark: Mark | None = node.start_mark
+    return None if mark is None else mark.line + 1
 
 
 def is_null(node: Node) -> bool:
-    return node.tag == f"{_TAG}null"
+    return node.tag == f"{TAG}null"
 
 
 def text_of(node: Node) -> str | None:
@@ -69,9 +71,18 @@ def pairs(node: MappingNode) -> Iterator[tuple[Node, Node]]:
     yield from node.value
 
 
+def items(node: SequenceNode) -> Iterator[Node]:
+    yield from node.value
+
+
 def plain(node: MappingNode) -> dict[str, object]:
     """A mapping as JSON values. Raises NotPlain."""
     return _Plain().mapping(node, 0)
+
+
+def plain_value(node: Node) -> object:
+    """Anything as a JSON value. Raises NotPlain."""
+    return _Plain().value(node, 0)
 
 
 @dataclass(slots=True)
@@ -102,7 +113,7 @@ class _Plain:
 
 def _scalar(node: Node) -> object:
     text = str(node.value)
-    match node.tag.removeprefix(_TAG):
+    match node.tag.removeprefix(TAG):
         case "str":
             return text
         case "null":

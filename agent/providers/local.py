@@ -84,14 +84,14 @@ async def _list_models(base_url: str, key: str | None, timeout_s: float) -> tupl
 
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     try:
-        async with asyncio.timeout(timeout_s), await _client(base_url) as client:
+        async with asyncio.timeout(timeout_s), await open_client(base_url) as client:
             body = await _body(client, f"{base_url}/models", headers)
     except (TimeoutError, httpx.HTTPError, httpx.InvalidURL, UnicodeError, ValueError) as error:
         raise NoModelList(base_url) from error
     return await asyncio.to_thread(_models, body)
 
 
-async def _client(base_url: str) -> httpx.AsyncClient:
+async def open_client(base_url: str) -> httpx.AsyncClient:
     """A client that obeys no proxy variable and follows no redirect: a key goes to its own server or nowhere."""
     import httpx
 

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from agent.tools.withheld import NOTHING_WITHHELD, Withheld
 from session.models import CallOutcome
 
 Arguments = Mapping[str, object]
@@ -34,12 +35,16 @@ class ToolResult(Struct, frozen=True):
 
 
 class Workplace(Struct, frozen=True):
-    """Where a session's tools act. `environ` is what children get; `outputs` is a folder for output too long to show."""
+    """Where a session's tools act. `environ` is what children get; `outputs` is a folder for output too long to show.
+
+    `withheld` is what was taken out of `environ`.
+    """
 
     cwd: Path
     root: Path
     environ: Mapping[str, str]
     outputs: Path
+    withheld: Withheld = NOTHING_WITHHELD
 
 
 class CallContext(Struct, frozen=True):

@@ -95,7 +95,9 @@ class OutputLog:
 
     def _open(self) -> None:
         try:
-            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            # Not what is above them: that would be the home of a profile that was deleted meanwhile.
+            for folder in (self.path.parent.parent, self.path.parent):
+                folder.mkdir(mode=0o700, exist_ok=True)
             self._file = os.fdopen(os.open(self.path, _NEW_FILE, 0o600), "wb", buffering=0)
         except OSError as error:
             self._fault = error.strerror or str(error)

@@ -87,9 +87,10 @@ async def run_in_background(command: str, cwd: Path, ctx: CallContext) -> ToolRe
     )
 
 
-async def end_all() -> None:
-    """End every command, in the background or left behind. For the moment hermes quits."""
-    await asyncio.gather(*(_end(job) for job in list(_jobs.values())), *_endings)
+async def end_all(outputs: Path | None = None) -> None:
+    """End every command, in the background or left behind; of one profile, where the folder of its outputs is named."""
+    ending = [job for job in _jobs.values() if outputs is None or job.output.log.path.is_relative_to(outputs)]
+    await asyncio.gather(*(_end(job) for job in ending), *_endings)
 
 
 async def _start(command: str, cwd: Path, ctx: CallContext) -> _Job:
@@ -126,9 +127,14 @@ async def _spawn(command: str, cwd: Path, ctx: CallContext) -> _Job:
     return job
 
 
-def _bash(environ: Mapping[str, str]) -> str:
+def find_bash(environ: Mapping[str, str]) -> str | None:
+    """The bash that commands run in: the system's, else one on the PATH."""
     found = next((place for place in _BASH_PLACES if os.access(place, os.X_OK)), None)
-    found = found or shutil.which("bash", path=environ.get("PATH", os.defpath))
+    return found or shutil.which("bash", path=environ.get("PATH", os.defpath))
+
+
+def _bash(environ: Mapping[str, str]) -> str:
+    found = find_bash(environ)
     if found is None:
         raise CannotRun("There is no bash on this machine. Install bash to let hermes run commands.")
     return found
@@ -149,7 +155,7 @@ async def _ended(job: _Job, command: str) -> ToolResult:
     if job.left or job.output.is_open:
         notes.insert(0, _still_running(job))
     else:
-        del _jobs[job.mark]
+        _jobs.pop(job.mark, None)  # the end of hermes may have ended it in this moment
     return ToolResult(_with_notes(text, notes), outcome(command, exit_code), exit_code)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import shlex
 
+from msgspec.structs import replace
+
 from agent.approvals.paths import resolve
 from agent.tools.arguments import flag, known_only, optional_text, required_text, whole_number
 from agent.tools.base import Arguments, BadArguments, CallContext, ToolResult, Touch, Workplace
@@ -62,10 +64,13 @@ async def run(args: Arguments, ctx: CallContext) -> ToolResult:
         return ToolResult(f"The folder {cwd} does not exist, so nothing was run.", CallOutcome.ERROR)
     try:
         if flag(args, "background"):
-            return await run_in_background(command, cwd, ctx)
-        return await run_command(command, cwd, ctx, timeout_s)
+            result = await run_in_background(command, cwd, ctx)
+        else:
+            result = await run_command(command, cwd, ctx, timeout_s)
     except CannotRun as error:
         return ToolResult(str(error), CallOutcome.ERROR)
+    note = ctx.place.withheld.note(command)
+    return replace(result, text=f"{result.text}\n{note}") if note else result
 
 
 def _command(args: Arguments) -> str:

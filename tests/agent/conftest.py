@@ -208,6 +208,12 @@ def is_attended() -> bool:
 
 
 @pytest.fixture
+def bench_of() -> Callable[[Hub, Path], Bench]:
+    """One session of a hub, driven as a person would."""
+    return Bench
+
+
+@pytest.fixture
 async def open_bench(home: Path, workspace: Path) -> AsyncIterator[Callable[..., Any]]:
     """Opens a hub over the home as a process of its own would; each has a store of its own."""
     hubs: list[Hub] = []
@@ -220,7 +226,7 @@ async def open_bench(home: Path, workspace: Path) -> AsyncIterator[Callable[...,
     yield opened
     for hub in hubs:
         await hub.close("the test ended")
-        hub.profile.db.close()
+        hub.profile.close()
 
 
 @pytest.fixture

@@ -138,7 +138,7 @@ async def test_E04_a_kill_at_any_step_is_settled_at_the_next_opening_and_the_ses
         assert read(lambda tables: tables.messages.all(bench.session_id)).result() == next_one.rows
         assert read(lambda tables: tables.approvals.waiting(bench.session_id)).result() == []
         await next_one.hub.close("the round is over")
-        next_one.hub.profile.db.close()
+        next_one.hub.profile.close()
 
 
 async def test_an_interrupt_right_after_the_submit_ends_the_turn_and_keeps_the_prompt(bench, served):
@@ -246,3 +246,12 @@ async def test_nothing_queued_starts_behind_the_end_of_the_process(bench, served
     bench.hub.submit(bench.session_id, "two")
     await runtime.close("hermes was closed")
     assert (list(runtime.queue), runtime.is_busy) == (["two"], False)
+
+
+async def test_an_interrupt_before_the_first_word_leaves_a_mark(bench, served):
+    served.hold()
+    bench.hub.submit(bench.session_id, "go")
+    await asyncio.wait_for(served.waiting.wait(), 5)
+    bench.hub.interrupt(bench.session_id)
+    await bench.until(lambda event: isinstance(event, TurnEnded))
+    assert (bench.rows[-1].role, bench.rows[-1].content) == (Role.NOTICE, "Interrupted before an answer came.")

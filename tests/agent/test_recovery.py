@@ -54,7 +54,7 @@ async def reopened(died, home):
     died.hub, died.listener = hub, hub.listen()
     yield died
     await hub.close("the test ended")
-    hub.profile.db.close()
+    hub.profile.close()
 
 
 def ask(call_id: str, session_id: str) -> ApprovalRequest:
@@ -130,7 +130,7 @@ async def test_words_of_a_cut_answer_are_kept_and_marked(bench, served, home):
     runtime = await hub.open(session_id)
     assert (runtime.s.rows[-1].content, runtime.s.rows[-1].finish) == ("Half an", Finish.CUT)
     await hub.close("the test ended")
-    profile.db.close()
+    profile.close()
 
 
 async def test_a_question_is_asked_again_under_its_own_id_and_not_left_open(reopened, served):

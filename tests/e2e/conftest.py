@@ -9,13 +9,16 @@ import shutil
 import signal
 import socket
 import sqlite3
+import struct
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +68,10 @@ class Terminal:
         self._written += written
         self._stream.feed(written)
         return True
+
+    def resize(self, cols: int, rows: int) -> None:
+        self._screen.resize(rows, cols)
+        self.child.setwinsize(rows, cols)
 
     def written(self) -> str:
         """All that the program has sent to the terminal, escape sequences included."""
@@ -162,12 +169,13 @@ class Desk:
         """Write config.yaml (JSON is YAML). Nothing on the machine itself is looked for."""
         (self.home / "config.yaml").write_text(json.dumps({"probe_local": False, **settings}))
 
-    def serve_model(self, base_url: str, window: int = 100_000) -> None:
+    def serve_model(self, base_url: str, window: int = 100_000, **settings: Any) -> None:
         """Make a server the configured provider."""
         provider = {"base_url": base_url, "api_mode": "chat_completions", "context_length": window}
         self.configure(
             model={"default": "peer-model", "provider": "peer"},
             providers={"peer": {**provider, "models": {"peer-model": {}}}},
+            **settings,
         )
 
     def run(self, *arguments: str, timeout_s: float = WAIT_S) -> subprocess.CompletedProcess[str]:
@@ -277,3 +285,84 @@ def aimock(tmp_path: Path) -> Iterator[Callable[..., Aimock]]:
     for process in running:
         process.kill()
         process.wait()
+
+
+RESET = "reset"
+Step = bytes | float | str
+"""Bytes to send, seconds to wait, or RESET."""
+
+
+class Wire:
+    """A server of our own that sends exactly the bytes it is told, one list of steps a request; the last one stays."""
+
+    def __init__(self) -> None:
+        self.answers: list[Sequence[Step]] = []
+        self.is_over = threading.Event()
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self.base_url = f"http://127.0.0.1:{self._http.server_port}/v1"
+        threading.Thread(target=self._http.serve_forever, daemon=True).start()
+
+    def stream(self, *steps: Step) -> None:
+        """An answer in pieces; then the connection is closed, unless the last step resets it."""
+        head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
+        self.answers.append([head, *steps])
+
+    def refuse(self, status: str, body: str, kind: str = "application/json") -> None:
+        """An answer by status line: "401 Unauthorized"."""
+        head = f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+        self.answers.append([(head + body).encode()])
+
+    @staticmethod
+    def chunk(delta: dict[str, Any] | None, finish: str | None = None, **more: Any) -> bytes:
+        choices = [] if delta is None else [{"index": 0, "delta": delta, "finish_reason": finish}]
+        return b"data: " + json.dumps({"id": "c1", "choices": choices, **more}).encode() + b"\n\n"
+
+    def say(self, *texts: str) -> None:
+        """A whole answer: 10 tokens in, 50 out."""
+        usage = {"prompt_tokens": 10, "completion_tokens": 50, "total_tokens": 60}
+        words = [self.chunk({"content": text}) for text in texts]
+        self.stream(*words, self.chunk({}, "stop"), self.chunk(None, usage=usage), b"data: [DONE]\n\n")
+
+    def call(self, command: str, call_id: str = "call_1") -> None:
+        """An answer that asks for a command."""
+        function = {"name": "terminal", "arguments": json.dumps({"command": command})}
+        call = {"index": 0, "id": call_id, "type": "function", "function": function}
+        self.stream(self.chunk({"tool_calls": [call]}), self.chunk({}, "tool_calls"), b"data: [DONE]\n\n")
+
+    def close(self) -> None:
+        self.is_over.set()
+        self._http.shutdown()
+        self._http.server_close()
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        wire = self
+
+        class Answer(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                self.rfile.read(int(self.headers["content-length"]))
+                self.close_connection = True
+                steps = wire.answers.pop(0) if len(wire.answers) > 1 else wire.answers[0]
+                with suppress(ConnectionError):
+                    for step in steps:
+                        self._take(step)
+
+            def _take(self, step: Step) -> None:
+                if isinstance(step, bytes):
+                    self.wfile.write(step)
+                elif isinstance(step, float):
+                    wire.is_over.wait(step)
+                else:
+                    self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                    os.close(self.connection.detach())
+                    raise ConnectionResetError
+
+            def log_message(self, *args: object) -> None: ...
+
+        return Answer
+
+
+@pytest.fixture
+def wire() -> Iterator[Wire]:
+    wire = Wire()
+    yield wire
+    wire.close()

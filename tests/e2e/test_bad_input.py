@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import socket
 from collections.abc import Callable
 from typing import Any
 
 
-def test_a_server_that_is_not_there_is_told_while_it_is_tried_again_and_esc_gives_up(
+def test_a_server_that_is_not_there_is_told_at_once_and_the_prompt_is_kept(
     desk: Any, terminal: Callable[..., Any]
 ) -> None:
     with socket.socket() as unused:
@@ -16,9 +17,23 @@ def test_a_server_that_is_not_there_is_told_while_it_is_tried_again_and_esc_give
         term = terminal()
         term.wait_for("Ask for anything")
         term.send("anybody there")
-        term.wait_for("reached")
-        term.press("escape")
-        term.wait_for("idle")
+        screen = term.wait_for("✗ failed · peer-model · ~")
+    assert "cannot be reached: the connection was refused" in " ".join(screen.split())
+    assert desk.query("SELECT content FROM messages WHERE role = 'user'") == [("anybody there",)]
+
+
+def test_a_server_that_fails_is_asked_again_counted_and_esc_gives_up(
+    desk: Any, terminal: Callable[..., Any], wire: Any
+) -> None:
+    wire.refuse("502 Bad Gateway", "<html>down</html>", "text/html")
+    desk.serve_model(wire.base_url)
+    term = terminal()
+    term.wait_for("Ask for anything")
+    term.send("anybody there")
+    term.wait_for("(2 of 4)")
+    term.press("escape")
+    term.wait_for("○ idle · peer-model · ~")
+    assert "of 4" not in term.screen()
     assert desk.query("SELECT content FROM messages WHERE role = 'user'") == [("anybody there",)]
 
 
@@ -35,7 +50,7 @@ def test_a_home_that_is_no_folder_is_refused_before_the_screen_is_up(desk: Any, 
     desk.home.rmdir()
     desk.home.write_text("a file")
     term = terminal()
-    term.wait_for("can't be used")
+    term.wait_for(re.compile(r"can't\s+be\s+used"))
     assert term.wait_exit() == 1
     assert "\x1b[?1049h" not in term.written()
     assert desk.home.read_text() == "a file"

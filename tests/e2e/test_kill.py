@@ -97,7 +97,7 @@ def test_a_kill_in_mid_stream_leaves_the_part_that_was_said_marked_as_cut(
     assert desk.query("PRAGMA integrity_check") == [("ok",)]
 
 
-def test_a_kill_in_mid_tool_settles_the_call_once_as_interrupted(
+def test_E04_a_kill_in_mid_tool_settles_the_call_once_as_interrupted(
     desk: Any, terminal: Callable[..., Any], aimock: Callable[..., Any], pid_file: Path
 ) -> None:
     command = "echo $$ > pid; exec sleep 60"

@@ -70,6 +70,7 @@ def test_a_child_that_was_just_forked_does_not_keep_the_lease(tmp_path: Path, ru
 
 
 def test_the_folder_is_made_for_its_owner_only(tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
     assert TurnLease.take(tmp_path / "home" / "locks", "s")
     assert stat.S_IMODE((tmp_path / "home" / "locks").stat().st_mode) == 0o700
 

@@ -21,8 +21,8 @@ from msgspec.structs import replace
 from textual.pilot import Pilot
 
 from agent.hub import Hub, SessionLine
-from agent.open import open_hub
 from agent.profile import Profile
+from agent.profiles import Front, OpenProfiles
 from session.models import Message, Session, TitleSource
 from session.tables import Tables
 from tui.app import HermesApp
@@ -111,16 +111,16 @@ def model() -> Iterator[Model]:
 
 
 class PicturedApp(HermesApp):
-    """Its clock stands still, and it closes its hub on its own loop."""
+    """Its clock stands still, and it closes its profile on its own loop."""
 
     CSS_PATH = Path(inspect.getfile(HermesApp)).with_name("hermes.tcss")
 
-    def __init__(self, hub: Hub, session_id: str) -> None:
-        super().__init__(hub, session_id, lambda: (hub.runtime(session_id).working_since or 0) + WORKING_S)
-        self.hub = hub
+    def __init__(self, profiles: OpenProfiles, hub: Hub, session_id: str) -> None:
+        super().__init__(profiles, hub, session_id, lambda: (hub.runtime(session_id).working_since or 0) + WORKING_S)
+        self.hub, self.profiles = hub, profiles
 
     async def on_unmount(self) -> None:
-        await self.hub.close("the picture was taken")
+        await self.profiles.close("the picture was taken")
 
 
 class Scene:
@@ -166,15 +166,17 @@ def store(tables: Tables, session: Session, rows: Sequence[Message]) -> None:
 
 
 async def open_app(home: Path, stored: Stored) -> PicturedApp:
-    profile = Profile.load({"HOME": str(home)})
-    hub = await open_hub(profile, source="tui", is_attended=True)
+    environ = {"HOME": str(home)}
+    profile = Profile.load(environ)
+    profiles = OpenProfiles(environ, profile, Front("tui", is_attended=True))
+    hub = await profiles.open(profile.name)
     if not stored:
-        return PicturedApp(hub, hub.create(Path(FOLDER)).id)
+        return PicturedApp(profiles, hub, hub.create(Path(FOLDER)).id)
     for age, (title, rows) in enumerate(stored.items()):
         at = 1e9 - age
         session = Session(title, "tui", title, TitleSource.PERSON, FOLDER, FOLDER, at, at, hub.choice.route)
         profile.db.write(partial(store, session=session, rows=rows)).result()
-    return PicturedApp(hub, (await hub.open(next(iter(stored)))).id)
+    return PicturedApp(profiles, hub, (await hub.open(next(iter(stored)))).id)
 
 
 @pytest.fixture
@@ -198,6 +200,6 @@ def picture(tmp_path: Path, snap_compare: Callable[..., bool]) -> Callable[..., 
         try:
             return snap_compare(app, terminal_size=size, run_before=prepare)
         finally:
-            app.hub.profile.db.close()
+            app.hub.profile.close()
 
     return taken

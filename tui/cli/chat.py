@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from agent.config.masking import Masking
 from agent.events import AnswerRestarted, CallStarted, Notice, RowStored, TurnEnded, TurnEvent
 from agent.hub import Hub
 from agent.listener import Listener
@@ -21,6 +22,7 @@ from tui.cli.console import answer, data, remark
 from tui.cli.log_file import log, open_early, open_log
 from tui.cli.opening import open_stored
 from tui.cli.options import ChatOptions, folder
+from tui.cli.trust import about_run
 from tui.cli.turn_report import Failure, TurnReport, exit_code
 from tui.ending import Asked, Ending
 
@@ -56,7 +58,7 @@ def run_chat(options: ChatOptions, environ: Mapping[str, str]) -> int:
         except UserError as error:
             report = chat.failed(str(error))
         except Exception as error:  # noqa: BLE001 - --json owes an object for what nothing foresaw, too
-            open_early(environ)
+            open_early(environ, options.profile)
             log.error("hermes chat failed", exc_info=error)
             report = chat.failed(f"hermes failed ({type(error).__name__}). `hermes logs` has the details.")
         chat.print(report)
@@ -73,19 +75,27 @@ class Chat:
     _is_printed: bool = False
     _shown: dict[str, str] = field(default_factory=dict[str, str])  # call id to what a person reads
     _last_notice: str = ""
+    _masking: Masking = field(default_factory=Masking)
 
     def run(self, environ: Mapping[str, str], ending: Ending) -> TurnReport:
         """Raises UserError where nothing was sent."""
         prompt = self._prompt()
         cwd = folder(self.options.cwd)
-        profile = Profile.load(environ)
+        is_trusting = self.options.is_trusting
+        place = cwd if is_trusting else None  # with nobody to ask, a project adds nothing
+        profile = Profile.load(
+            environ, name=self.options.profile, cwd=place, flags=self.options.flags, is_trusting=is_trusting
+        )
         try:
+            self._masking = profile.secrets.masking
             open_log(profile.home, profile.secrets.mask)
+            if said := about_run(environ, cwd, is_trusting=is_trusting):
+                self._remark(said)
             gc.freeze()
             gc.enable()
             return asyncio.run(self._converse(profile, prompt, cwd, ending))
         finally:
-            profile.db.close()
+            profile.close()
 
     def report(self, reason: ExitReason, failure: Failure | None = None) -> TurnReport:
         """The turn as it stands."""
@@ -104,11 +114,11 @@ class Chat:
             return
         self._is_printed = True
         if self.options.as_json:
-            data(report.as_json())
+            data(report.as_json(self._masking))
         elif report.last is not None:
-            answer(report.last.content or report.last.refusal)
+            answer(self._masking.text(report.last.content or report.last.refusal))
         if report.failure is not None and report.failure.message != self._last_notice:
-            remark(f"hermes: {report.failure.message}")
+            remark(f"hermes: {self._masking.text(report.failure.message)}")
         if report.session_id:
             self._remark(f"session: {report.session_id}")
 
@@ -209,4 +219,4 @@ class Chat:
 
     def _remark(self, text: str) -> None:
         if not self.options.quiet:
-            remark(text)
+            remark(self._masking.text(text))

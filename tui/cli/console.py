@@ -8,15 +8,18 @@ from contextlib import suppress
 from typing import TextIO
 
 
-def answer(text: str) -> None:
-    """Text on stdout: its exact bytes into a file or pipe; on a terminal, spelled out what would act on it."""
+def answer(text: str) -> bool:
+    """Text on stdout: its exact bytes into a file or pipe; on a terminal, spelled out what would act on it.
+
+    False when nobody reads it any more.
+    """
     if not text:
-        return
+        return True
     if _is_terminal(sys.stdout):
         from agent.literal import visible
 
         text = "\n".join(visible(line) for line in text.split("\n"))
-    _write(sys.stdout, text if text.endswith("\n") else f"{text}\n")
+    return _write(sys.stdout, text if text.endswith("\n") else f"{text}\n")
 
 
 def data(text: str) -> None:
@@ -29,6 +32,21 @@ def remark(text: str) -> None:
     from agent.literal import visible
 
     _write(sys.stderr, f"{' '.join(visible(line) for line in text.split(chr(10)))}\n")
+
+
+def ask(question: str) -> bool:
+    """Whether a person says yes on the terminal; anything else is a no."""
+    return ask_word(question).lower() in ("y", "yes")
+
+
+def ask_word(question: str) -> str:
+    """What a person types on the terminal. Keys typed before the question do not count."""
+    import termios
+
+    with suppress(termios.error):
+        termios.tcflush(sys.stdin, termios.TCIFLUSH)
+    _write(sys.stderr, question)
+    return sys.stdin.readline().strip()
 
 
 def has_screen() -> bool:
@@ -49,13 +67,15 @@ def _is_terminal(stream: TextIO | None) -> bool:
     return stream is not None and stream.isatty()
 
 
-def _write(stream: TextIO | None, text: str) -> None:
+def _write(stream: TextIO | None, text: str) -> bool:
     """UTF-8 whatever the locale is. A reader that left (`| head`) is no error; nothing more is written to it."""
     if stream is None:
-        return
+        return False
     try:
         stream.buffer.write(text.encode("utf-8", "replace"))
         stream.flush()
     except OSError:
         with suppress(OSError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        return False
+    return True

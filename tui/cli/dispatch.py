@@ -7,7 +7,19 @@ from collections.abc import Mapping
 
 from session.errors import UserError
 from tui.cli.console import open_standard_files, remark
-from tui.cli.options import ChatOptions, ExportOptions, ListOptions, LogOptions, Options, TuiOptions
+from tui.cli.options import (
+    ChatOptions,
+    ConfigOptions,
+    DoctorOptions,
+    ExportOptions,
+    ListOptions,
+    LogOptions,
+    Options,
+    ProfileOptions,
+    SecretsOptions,
+    TrustOptions,
+    TuiOptions,
+)
 from tui.ending import Asked
 
 USAGE, FAILED = 2, 1
@@ -29,7 +41,7 @@ def dispatch(arguments: list[str]) -> int:
         remark(f"hermes: {error}")
         return FAILED
     except Exception as error:  # noqa: BLE001 - the one place for what nothing foresaw
-        remark(f"hermes: {_unforeseen(error)}")
+        remark(f"hermes: {_unforeseen(error, options.profile)}")
         return FAILED
 
 
@@ -56,6 +68,26 @@ def _run(options: Options, environ: Mapping[str, str]) -> int:
             from tui.cli.sessions import run_sessions
 
             return run_sessions(options, environ)
+        case TrustOptions():
+            from tui.cli.trust import run_trust
+
+            return run_trust(options, environ)
+        case ConfigOptions():
+            from tui.cli.config import run_config
+
+            return run_config(options, environ)
+        case DoctorOptions():
+            from tui.cli.doctor import run_doctor
+
+            return run_doctor(options, environ)
+        case ProfileOptions():
+            from tui.cli.profile import run_profile
+
+            return run_profile(options, environ)
+        case SecretsOptions():
+            from tui.cli.secrets import run_secrets
+
+            return run_secrets(options, environ)
         case LogOptions():
             from tui.cli.logs import run_logs
 
@@ -68,10 +100,10 @@ def _set_textual_up() -> None:
     os.environ.setdefault("TEXTUAL_ANIMATIONS", "none")
 
 
-def _unforeseen(error: Exception) -> str:
+def _unforeseen(error: Exception, profile: str) -> str:
     """Log the traceback; returns the sentence about it."""
     from tui.cli.log_file import log, open_early
 
-    open_early(os.environ)
+    open_early(os.environ, profile)
     log.error("hermes failed", exc_info=error)
     return f"hermes ended because of an error in it ({type(error).__name__}). What is stored is safe; `hermes logs` has the details."

@@ -13,6 +13,8 @@ from types import TracebackType
 from msgspec import Struct
 
 from agent.config.home import Home, find_home
+from agent.config.secrets import Secrets
+from agent.providers.registry import KEY_NAMES
 from session.errors import UserError
 
 FILE_BYTES = 2_000_000  # at start-up a larger log makes room for a new one; one older is kept
@@ -53,12 +55,12 @@ def open_log(home: Home, mask: Callable[[str], str]) -> LogFile:
     return LogFile(fd, shown)
 
 
-def open_early(environ: Mapping[str, str]) -> None:
+def open_early(environ: Mapping[str, str], profile: str = "") -> None:
     """For an error that came before the profile was open: the log if it can be had, else nothing is written anywhere."""
     if logging.getLogger().handlers:
         return
     try:
-        open_log(find_home(environ), lambda text: text)
+        open_log(find_home(environ, profile), Secrets({}, environ, KEY_NAMES).mask)
     except UserError:
         logging.getLogger().addHandler(logging.NullHandler())
 
@@ -71,7 +73,11 @@ class _Masking(logging.Formatter):
         self._mask = mask
 
     def format(self, record: logging.LogRecord) -> str:
-        return self._mask(super().format(record))
+        try:
+            text = super().format(record)
+        except (TypeError, ValueError, KeyError):  # else logging prints the arguments as they are on the terminal
+            text = f"{record.levelname} {record.name}: {record.msg} {record.args}"
+        return self._mask(text)
 
 
 def tail(path: Path, lines: int) -> list[str]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from msgspec import to_builtins
 
+from agent.config.masking import Masking
 from agent.hub import NoSuchSession
 from agent.profile import Profile
 from session.models import EndReason, Message, Session
@@ -20,17 +21,18 @@ Record = dict[str, object]
 
 def run_sessions(options: ListOptions | ExportOptions, environ: Mapping[str, str]) -> int:
     """Raises UserError."""
-    profile = Profile.load(environ)
+    profile = Profile.load(environ, name=options.profile)
     try:
         match options:
             case ListOptions(limit, as_json):
                 sessions = profile.db.read(lambda tables: tables.sessions.listing(limit)).result()
-                _print_list(sessions, as_json)
+                _print_list(sessions, as_json, profile.secrets.masking)
             case ExportOptions(session_id):
                 session, rows = profile.db.read(lambda tables: _stored(tables, session_id)).result()
-                data(json.dumps({**_session_record(session), "messages": [_row_record(row) for row in rows]}))
+                record = {**_session_record(session), "messages": [_row_record(row) for row in rows]}
+                data(json.dumps(profile.secrets.masking.deep(record)))
     finally:
-        profile.db.close()
+        profile.close()
     return 0
 
 
@@ -41,11 +43,11 @@ def _stored(tables: Tables, session_id: str) -> tuple[Session, list[Message]]:
     return session, tables.messages.all(session_id)
 
 
-def _print_list(sessions: list[Session], as_json: bool) -> None:
+def _print_list(sessions: list[Session], as_json: bool, masking: Masking) -> None:
     if as_json:
-        data(json.dumps([_session_record(session) for session in sessions]))
+        data(json.dumps([masking.deep(_session_record(session)) for session in sessions]))
     elif sessions:
-        answer("\n".join(_line(session) for session in sessions))
+        answer(masking.text("\n".join(_line(session) for session in sessions)))
     else:
         remark("There are no sessions yet. `hermes` starts one.")
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from agent.hub import Hub
-from agent.open import open_hub
 from agent.profile import Profile
+from agent.profiles import Front, OpenProfiles
 from agent.workspace import find_workspace
 from tui.cli.console import has_screen, remark
 from tui.cli.log_file import LogFile, open_log
@@ -41,12 +41,13 @@ def run_tui(options: TuiOptions, environ: Mapping[str, str]) -> int:
         remark("hermes: the screen needs a terminal that can draw. For one prompt without it: hermes chat -q TEXT")
         return USAGE
     cwd = folder(options.cwd)
-    profile = Profile.load(environ)
+    profile = Profile.load(environ, name=options.profile, cwd=cwd, flags=options.flags)
+    profiles = OpenProfiles(environ, profile, Front("tui", is_attended=True, cwd=cwd))
     try:
-        log_file = open_log(profile.home, profile.secrets.mask)
-        return Run(options, profile, cwd, log_file).until_left()
+        log_file = open_log(profile.home, profiles.mask)
+        return Run(options, profile, profiles, cwd, log_file).until_left()
     finally:
-        profile.db.close()
+        profile.close()
 
 
 class Run(Struct, frozen=True):
@@ -54,6 +55,7 @@ class Run(Struct, frozen=True):
 
     options: TuiOptions
     profile: Profile
+    profiles: OpenProfiles
     cwd: Path
     log_file: LogFile
 
@@ -80,7 +82,7 @@ class Run(Struct, frozen=True):
         task = asyncio.current_task()
         assert task is not None
         ending.listen(task.cancel)
-        hub = await open_hub(self.profile, source="tui", is_attended=True, model=self.options.model)
+        hub = await self.profiles.open(self.profile.name, self.options.model)
         try:
             app = await self._app(hub)
             with self._on(app, terminal, ending):
@@ -90,13 +92,13 @@ class Run(Struct, frozen=True):
         finally:
             ending.listen(lambda: None)
             ending.limit(LEAVE_S)
-            await hub.close("hermes was closed")
+            await self.profiles.close("hermes was closed")
             ending.unlisten()
 
     async def _app(self, hub: Hub) -> App[None]:
         from tui.app import HermesApp
 
-        return HermesApp(hub, await self._first(hub))
+        return HermesApp(self.profiles, hub, await self._first(hub))
 
     async def _first(self, hub: Hub) -> str:
         """The session to show first. Raises UserError."""

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from agent.config.masking import Masking
 from agent.context.meter import ContextFigure, FigureSource
 from session.models import CallResult, ExitReason, Finish, Message, Role, ToolCall, Usage
 
@@ -38,11 +39,11 @@ class TurnReport(Struct, frozen=True):
         """The last thing the model said."""
         return next((row for row in reversed(self.rows) if row.role is Role.ASSISTANT), None)
 
-    def as_json(self) -> str:
+    def as_json(self, masking: Masking) -> str:
         """Keys may be added to this object, never renamed: others build on it."""
         last = self.last
         spoken = [row for row in self.rows if row.role is Role.ASSISTANT]
-        return json.dumps(
+        record = masking.deep(
             {
                 "session_id": self.session_id,
                 "text": last.content if last else "",
@@ -55,9 +56,9 @@ class TurnReport(Struct, frozen=True):
                 "context": asdict(self.context),
                 "exit_reason": self.reason,
                 "error": asdict(self.failure) if self.failure else None,
-            },
-            ensure_ascii=False,
+            }
         )
+        return json.dumps(record, ensure_ascii=False)
 
     def _calls(self, spoken: Sequence[Message]) -> list[dict[str, object]]:
         results = {row.result.call_id: row.result for row in self.rows if row.result is not None}

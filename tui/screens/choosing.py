@@ -6,6 +6,7 @@ import time
 from typing import TypeVar
 
 from textual import events
+from textual.geometry import Size
 from textual.reactive import reactive
 from textual.screen import ModalScreen
 from textual.timer import Timer
@@ -15,16 +16,22 @@ from tui.widgets.choices import Choice, Choices
 
 LATE_S = 0.15  # a timer this late means that the loop stood still, and keys may wait that nobody has read yet
 LOW_ROWS = 14
+LEAST_CELLS, LEAST_ROWS = 20, 6  # below this nothing is shown but that the terminal is too small
 BACK_OUT_KEY = "ctrl+c"  # allows nothing, so it need not wait
 
 T = TypeVar("T")
+
+
+def is_too_small(size: Size) -> bool:
+    return size.width < LEAST_CELLS or size.height < LEAST_ROWS
 
 
 class ChoosingScreen(ModalScreen[T]):
     """Armed only when it has been drawn and nothing was pressed for `quiet_s`, nor the window changed focus.
 
     Until then each key and click is dropped and begins the quiet time anew: keys typed ahead (C20), a held key (C21)
-    and the click that only brings the window to the front (C23) decide nothing.
+    and the click that only brings the window to the front (C23) decide nothing. Nor does anything on a screen that is
+    too small to show what is decided on.
     """
 
     is_armed: reactive[bool] = reactive(False, init=False)
@@ -47,12 +54,18 @@ class ChoosingScreen(ModalScreen[T]):
     def on_resize(self, event: events.Resize) -> None:
         is_low = event.size.height < LOW_ROWS
         self.set_class(is_low, "-low")
+        self.set_class(is_too_small(event.size), "-too-small")
         self.answers.is_flat = is_low
+        self._wait_anew()  # what was aimed at may have moved
 
     def on_key(self, event: events.Key) -> None:
         if event.key != BACK_OUT_KEY and not self._admits(event.time):
             event.stop()
             event.prevent_default()
+
+    def on_paste(self, event: events.Paste) -> None:
+        event.stop()
+        self._wait_anew()  # it was meant for the draft, and so may be the Enter behind it
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         self._admits(event.time)
@@ -94,6 +107,8 @@ class ChoosingScreen(ModalScreen[T]):
 
     def _arm(self) -> None:
         now = time.monotonic()
+        if self.has_class("-too-small"):
+            return  # the next resize tries again
         if now - self._due_s > LATE_S:
             self._wait_anew()
             return

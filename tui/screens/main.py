@@ -9,12 +9,15 @@ from typing import Literal
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
+from textual.geometry import Size
+from textual.message import Message
 from textual.screen import Screen
 from textual.timer import Timer
 from textual.widgets import OptionList, Static
 
 from agent.commands.parse import Call, Mistyped, Text, read_line
-from agent.commands.table import Effect, Left, Opened, Page, Said
+from agent.commands.table import Effect, Entered, Left, Opened, Page, Said
+from agent.config.profile_name import DEFAULT
 from agent.events import Notice, ReasoningDelta, TextDelta, TurnEnded, TurnEvent
 from agent.hub import Hub
 from agent.literal import visible
@@ -25,16 +28,17 @@ from tui.app_of import app_of
 from tui.commands.run import mistyped_text, run_command
 from tui.keys import MAIN_KEYS
 from tui.screens.approval import ApprovalScreen
+from tui.screens.choosing import LEAST_CELLS, LEAST_ROWS, is_too_small
 from tui.screens.frames import Frames
 from tui.widgets.composer import Composer
 from tui.widgets.conversations import Conversations
 from tui.widgets.queue import QueueBar
-from tui.widgets.sidebar import SessionList, Sidebar
+from tui.widgets.sidebar import WIDTH, SessionList, Sidebar
 from tui.widgets.status_bar import Status, StatusBar
 
 WIDE_CELLS = 100  # from here on the sidebar stands beside the conversation
-LEAST_CELLS, LEAST_ROWS = 20, 6
-TOO_SMALL = "This terminal is too small for hermes. Make it at least 20 by 6."
+SIDEBAR_CELLS = WIDTH + LEAST_CELLS  # the least that holds both
+TOO_SMALL = f"This terminal is too small for hermes. Make it at least {LEAST_CELLS} by {LEAST_ROWS}."
 AGAIN_S = 1.0  # a second Ctrl+C within this time quits
 HINTS = {Live.WORKING: "esc interrupts", Live.ASKING: "ctrl+c interrupts"}  # Esc denies what is asked
 SEVERITY: dict[Level, Literal["information", "warning", "error"]] = {
@@ -49,11 +53,23 @@ class MainScreen(Screen[None]):
 
     BINDINGS = MAIN_KEYS
 
+    class Entered(Message):
+        """The person wants to go to another profile."""
+
+        def __init__(self, profile: str) -> None:
+            super().__init__()
+            self.profile = profile
+
+    class HeardAway(Message):
+        """Something happened here while another profile has the screen."""
+
     def __init__(self, hub: Hub, session_id: str, clock: Callable[[], float]) -> None:
         super().__init__()
         self._hub = hub
         self._shown = session_id
         self._drafts: dict[str, str] = {}
+        self.is_away = False  # another profile has the screen; what happens here is not shown
+        self.asking_elsewhere = 0  # sessions of other profiles that ask something
         self._clock = clock
         self._began_s = clock()
         self._stop_s = float("-inf")  # when Ctrl+C last found nothing to do
@@ -79,19 +95,24 @@ class MainScreen(Screen[None]):
 
     def on_mount(self) -> None:
         self._seconds = self.set_interval(1, self.tell, pause=True)
-        self._fit(app_of(self).size.width, app_of(self).size.height)
+        self._fit(app_of(self).size)
         self._bring(self._shown)
         self.run_worker(self._watch())
         self.call_after_refresh(lambda: self.run_worker(self._look_around()))
 
     def on_resize(self, event: events.Resize) -> None:
-        self._fit(event.size.width, event.size.height)
+        self._fit(event.size)
 
-    def _fit(self, width: int, height: int) -> None:
-        self.set_class(width < LEAST_CELLS or height < LEAST_ROWS, "-too-small")
-        self.sidebar.display = width >= WIDE_CELLS if self._wants_sidebar is None else self._wants_sidebar
+    def _fit(self, size: Size) -> None:
+        self.set_class(is_too_small(size), "-too-small")
+        is_wanted = size.width >= WIDE_CELLS if self._wants_sidebar is None else self._wants_sidebar
+        self.sidebar.display = is_wanted and size.width >= SIDEBAR_CELLS
 
     # --- which session is shown
+
+    @property
+    def hub(self) -> Hub:
+        return self._hub
 
     @property
     def runtime(self) -> Runtime:
@@ -140,7 +161,10 @@ class MainScreen(Screen[None]):
     async def _look_around(self) -> None:
         for sentence in self._hub.remarks:
             self.say(sentence, Level.WARNING)
-        self.sessions.fill(await self._hub.listing())
+        try:
+            self.sessions.fill(await self._hub.listing())
+        except UserError as error:
+            self.say(str(error), Level.ERROR)
         for sentence in await self._hub.look_around():
             self.say(sentence)
 
@@ -158,11 +182,8 @@ class MainScreen(Screen[None]):
             match event:
                 case Notice(at=at, level=level, text=text) if at.session == self._shown:
                     self.say(text, level)
-                case TurnEnded(at=at, error=error) if at.session == self._shown:
-                    self._hub.mark_read(at.session)
-                    rows = self.runtime.s.rows
-                    if error and not (rows and rows[-1].content == error):  # else the transcript says it already
-                        self.say(error, Level.ERROR)
+                case TurnEnded(at=at, error=error):
+                    self._hear_end(at.session, error)
                 case _:
                     pass
         for session_id in {event.at.session for event in told}:
@@ -171,12 +192,22 @@ class MainScreen(Screen[None]):
             self.tell()
             self._ask()
 
+    def _hear_end(self, session_id: str, error: str) -> None:
+        s = self._hub.runtime(session_id).s
+        if session_id == self._shown and not self.is_away:
+            self._hub.mark_read(session_id)
+        if error and not (s.rows and s.rows[-1].content == error):  # else its transcript says it already
+            self.say(error if session_id == self._shown else f"{s.session.title}: {error}", Level.ERROR)
+
     def on_screen_resume(self) -> None:
         if self.is_mounted:
             self._ask()
 
     def _ask(self) -> None:
         """Show the oldest open question of this session, or let the shown one follow its request."""
+        if self.is_away:
+            self.post_message(self.HeardAway())
+            return
         top = app_of(self).screen
         if isinstance(top, ApprovalScreen):
             top.sync(self._shown)
@@ -193,7 +224,7 @@ class MainScreen(Screen[None]):
                 model=runtime.s.route.model,
                 state=runtime.state,
                 context=self._hub.context(self._shown),
-                folder=Path(runtime.s.session.cwd).name,
+                folder=self._place(runtime),
                 working_s=int(self._clock() - since) if since is not None else 0,
                 queued=len(runtime.queue),
                 hint=self._hint(runtime),
@@ -202,10 +233,17 @@ class MainScreen(Screen[None]):
         if self._seconds is not None:
             (self._seconds.resume if runtime.is_busy else self._seconds.pause)()
 
+    def _place(self, runtime: Runtime) -> str:
+        """The folder, after the profile where it is not the first one."""
+        profile, folder = self._hub.profile.name, Path(runtime.s.session.cwd).name
+        return folder if profile == DEFAULT else f"{profile}: {folder}"
+
     def _hint(self, runtime: Runtime) -> str:
         asking = len({request.session_id for request in self._hub.pending()} - {self._shown})
         if asking:
             return f"{asking} asking · ctrl+n"
+        if self.asking_elsewhere:
+            return f"{self.asking_elsewhere} asking · /profile"
         return HINTS.get(runtime.state, "/help")
 
     def say(self, text: str, level: Level = Level.INFO) -> None:
@@ -223,7 +261,7 @@ class MainScreen(Screen[None]):
         match read_line(text):
             case Call() as call:
                 self.composer.clear()
-                self.run_worker(self._run(call, text))
+                self.run_worker(self._run(self._shown, call, text))
             case Mistyped() as line:
                 self.say(mistyped_text(line), Level.WARNING)
             case Text(text=prompt):
@@ -245,12 +283,15 @@ class MainScreen(Screen[None]):
         quiet_s = self._hub.profile.settings.approvals.arm_ms / 1000
         if not await app_of(self).push_screen_wait(ConfirmScreen("Use this provider?", why, quiet_s)):
             return
-        await self._hub.confirm()
+        try:
+            await self._hub.confirm()
+        except UserError as error:
+            self.say(str(error), Level.ERROR)  # it will be asked again; this prompt is confirmed all the same
         if session_id == self._shown and self.composer.text == prompt:
             self._submit(prompt)
 
-    async def _run(self, call: Call, line: str) -> None:
-        effect = await run_command(self._hub, self._shown, call)
+    async def _run(self, session_id: str, call: Call, line: str) -> None:
+        effect = await run_command(self._hub, session_id, call)
         if isinstance(effect, Said) and effect.level is not Level.INFO and not self.composer.text:
             self.composer.set_draft(line)  # it came to nothing: the line is there to be mended
         self._follow_effect(effect)
@@ -263,6 +304,8 @@ class MainScreen(Screen[None]):
                 self.tell()
             case Opened(session_id=session_id):
                 self.go_to(session_id)
+            case Entered(profile=profile):
+                self.post_message(self.Entered(profile))
             case Page(title=title, markdown=markdown):
                 from tui.screens.page import PageScreen
 
@@ -299,6 +342,16 @@ class MainScreen(Screen[None]):
 
     # --- keys
 
+    def on_key(self, event: events.Key) -> None:
+        """What is typed while the sidebar has the focus is meant for the draft."""
+        if event.character and event.is_printable and self.focused is not self.composer:
+            self.composer.focus()
+            self.composer.insert(event.character)
+
+    def on_paste(self, event: events.Paste) -> None:
+        self.composer.focus()
+        self.composer.on_paste(event)
+
     def action_interrupt(self) -> None:
         if not self._hub.interrupt(self._shown):
             self.composer.focus()
@@ -316,7 +369,9 @@ class MainScreen(Screen[None]):
 
     def action_toggle_sidebar(self) -> None:
         self._wants_sidebar = not self.sidebar.display
-        self.sidebar.display = self._wants_sidebar
+        self._fit(app_of(self).size)
+        if self._wants_sidebar and not self.sidebar.display:
+            self.say(f"The sidebar needs {SIDEBAR_CELLS} columns. alt+up and alt+down go to other sessions.")
         self.composer.focus()
 
     def action_take_back(self) -> None:

@@ -195,7 +195,7 @@ class TranscriptView(ScrollView, can_focus=False):
         self.set_timer(WARM_AFTER_S, self._warm)
 
     def _warm(self) -> None:
-        self.run_worker(self._import_formatting())
+        self.run_worker(self._import_formatting)
 
     async def _import_formatting(self) -> None:
         await asyncio.to_thread(import_formatting)

@@ -6,12 +6,15 @@ import re
 from collections.abc import Callable
 
 from textual import events
+from textual.geometry import Size
 from textual.timer import Timer
 
 from tui.app_of import app_of
 from tui.keys import COMPOSER_KEYS
 from tui.widgets.bursts import BURST_S, Bursts, Enter
 from tui.widgets.grapheme_area import GraphemeArea
+
+BORDER_ROWS = 2
 
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _LINE_ENDS = re.compile("\r\n?")
@@ -30,7 +33,7 @@ class Composer(GraphemeArea):
     BINDINGS = COMPOSER_KEYS
     DEFAULT_CSS = """
     Composer, Composer.-textual-compact {
-        height: auto; min-height: 3; max-height: 33vh; padding: 0 1; margin: 0 1;
+        height: auto; padding: 0 1; margin: 0 1;
         border: round $border-blurred !important; background: $background;
         scrollbar-size-vertical: 1;
     }
@@ -45,6 +48,11 @@ class Composer(GraphemeArea):
         self._send, self._leave = send, leave
         self._bursts = Bursts()
         self._waiting: Timer | None = None  # an Enter that is not yet known to send
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        # Not `max-height`, which would leave no row for the text on a low screen: it outranks `min-height`.
+        most = max(1, viewport.height // 3 - BORDER_ROWS) if width > 0 else 0
+        return min(super().get_content_height(container, viewport, width), most)
 
     def set_draft(self, text: str) -> None:
         """Put another draft here, with the cursor at its end."""

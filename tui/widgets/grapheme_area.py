@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rich.text import Text
 from textual.events import MouseEvent
+from textual.geometry import Offset
 from textual.strip import Strip
 from textual.widgets import TextArea
 from textual.widgets.text_area import EditResult, Location
@@ -63,6 +64,12 @@ class GraphemeArea(TextArea):
 
     # --- how it is drawn
 
+    def scroll_cursor_visible(self, center: bool = False, animate: bool = False) -> Offset:
+        # An undo shows or hides the scrollbar before it moves the cursor, which may stand below the last line by then.
+        if self.cursor_location[0] >= self.document.line_count:
+            return Offset()
+        return super().scroll_cursor_visible(center, animate)
+
     def get_line(self, line_index: int) -> Text:
         """The line, with the cursor's style on the whole visible character under it."""
         line = super().get_line(line_index)
@@ -80,8 +87,12 @@ class GraphemeArea(TextArea):
 
     def _start_of(self, location: Location) -> Location:
         row, column = location
-        return row, boundary_before(self.document.get_line(row), column)
+        return row, boundary_before(self._line(row), column)
 
     def _end_of(self, location: Location) -> Location:
         row, column = location
-        return row, boundary_after(self.document.get_line(row), column)
+        return row, boundary_after(self._line(row), column)
+
+    def _line(self, row: int) -> str:
+        # A line is deleted up to the start of the next one, which the last line does not have.
+        return self.document.get_line(row) if row < self.document.line_count else ""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.config.home import HomeUnusable, NeighboursHome, find_home
+from agent.config.home import HomeUnusable, NeighboursHome, find_home, launch_home
 
 
 def snapshot(folder: Path) -> dict[str, tuple[float, int]]:
@@ -28,7 +28,7 @@ def test_HERMES_HOME_names_another(tmp_path: Path, named: str):
 
 
 def test_without_HOME_the_user_database_is_asked():
-    assert find_home({}).root.name == ".hermes-tui"
+    assert launch_home({}).root.name == ".hermes-tui"
 
 
 def test_looking_makes_nothing(tmp_path: Path):

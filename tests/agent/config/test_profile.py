@@ -25,7 +25,7 @@ def opened(**environ: str) -> Iterator[Profile]:
     try:
         yield profile
     finally:
-        profile.db.close()
+        profile.close()
 
 
 def test_an_empty_folder_becomes_a_home_without_problems(tmp_path: Path):

@@ -125,7 +125,7 @@ def test_textual_is_loaded_with_its_settings_and_the_environment_of_children_is_
     code = (
         "import agent.profile, sys\n"
         "load = agent.profile.Profile.load\n"
-        "agent.profile.Profile.load = lambda environ: print('given', 'TEXTUAL_FPS' in environ) or load(environ)\n"
+        "agent.profile.Profile.load = lambda environ, **more: print('given', 'TEXTUAL_FPS' in environ) or load(environ, **more)\n"
         "from tui.cli.main import main; main(['--resume', 'x'])\n"
         "from textual import constants; print(constants.MAX_FPS, constants.TEXTUAL_ANIMATIONS)"
     )

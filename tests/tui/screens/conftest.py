@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from textual.pilot import Pilot
 
 from agent.hub import Hub
-from agent.open import open_hub
 from agent.profile import Profile
+from agent.profiles import Front, OpenProfiles
 from agent.providers.base import Delta, ErrorKind, ModelRequest, ProviderError, Reply, TextPart
 from session.models import Finish, ToolCall, Usage
 from tui.app import HermesApp
@@ -153,16 +153,17 @@ def desk(tmp_path: Path, script: Script) -> Open:
         (home / "config.yaml").write_text(
             f"probe_local: false\napprovals: {{arm_ms: {arm_ms}}}\ndisplay: {{theme: {theme}}}\n"
         )
-        profile = Profile.load({"HERMES_HOME": str(home), "PATH": "/usr/local/bin:/usr/bin:/bin", **(env or {})})
-        hub = await open_hub(profile, source="tui", is_attended=True)
+        environ = {"HERMES_HOME": str(home), "PATH": "/usr/local/bin:/usr/bin:/bin", **(env or {})}
+        profile = Profile.load(environ)
+        profiles = OpenProfiles(environ, profile, Front("tui", is_attended=True))
+        hub = await profiles.open(profile.name)
         hub._parts = replace(hub._parts, provider_for=lambda _: script)
-        app = HermesApp(hub, hub.create(work).id, clock)
+        app = HermesApp(profiles, hub, hub.create(work).id, clock)
         try:
             async with app.run_test(size=size, notifications=True) as pilot:
                 await pilot.pause()
                 yield Desk(app, pilot, hub, script)
         finally:
-            await hub.close("the test ended")
-            profile.db.close()
+            await profiles.close("the test ended")
 
     return opened

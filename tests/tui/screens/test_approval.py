@@ -107,10 +107,10 @@ async def test_C22_editing_keys_decide_nothing(desk, script):
 
 
 async def test_a_loop_that_stood_still_does_not_arm_over_keys_nobody_has_read(desk, script):
-    async with desk() as d:
+    async with desk(arm_ms=800) as d:  # longer than a busy machine takes to come here
         await ask(d, script, "true")
         await d.pilot.pause()
-        time.sleep(QUIET_S + 0.4)  # the timer is due, and so are keys in the terminal
+        time.sleep(0.8 + 0.4)  # the timer is due, and so are keys in the terminal
         await asyncio.sleep(0)
         assert not d.app.screen.is_armed
         await d.asked()
@@ -186,7 +186,7 @@ async def test_C28_ctrl_c_interrupts_the_turn_and_the_question_is_withdrawn(desk
 
 
 async def test_deny_is_marked_and_the_state_is_told(desk, script):
-    async with desk(arm_ms=600) as d:
+    async with desk(arm_ms=1_500) as d:
         await ask(d, script, "true")
         await d.until(lambda: "wait…" in d.text)
         modal = await d.asked()
@@ -282,3 +282,47 @@ async def test_a_question_can_be_left_open_for_another_session(desk, script):
         assert d.hub.pending(second)
         await d.press("alt+up")
         await d.until(lambda: isinstance(d.app.screen, ApprovalScreen))
+
+
+@pytest.mark.parametrize("size", [(19, 10), (40, 5), (1, 1)])
+async def test_what_cannot_be_shown_cannot_be_decided(desk, script, size: tuple[int, int]):
+    async with desk() as d:
+        await ask(d, script, "true")
+        await d.asked()
+        await d.pilot.resize_terminal(*size)
+        await d.pilot.pause(QUIET_S * 2)
+        await d.press("1", "enter")
+        assert not approvals(d) and "Run this" not in d.text
+        await d.pilot.resize_terminal(110, 32)
+        await d.asked()
+        assert "true" in d.text
+        await d.press("1")
+        await d.idle()
+        assert approvals(d) == [Approval.ALLOWED_ONCE]
+
+
+async def test_a_resize_begins_the_quiet_time_anew(desk, script):
+    async with desk(arm_ms=800) as d:
+        await ask(d, script, "true")
+        await d.asked()
+        await d.pilot.resize_terminal(80, 24)
+        assert not d.app.screen.is_armed
+
+
+async def test_an_enter_behind_a_paste_decides_nothing(desk, script):
+    async with desk(arm_ms=800) as d:
+        await ask(d, script, "true")
+        await d.asked()
+        await d.press("down")
+        d.app.post_message(events.Paste("meant for the draft"))
+        await d.press("enter")
+        assert not approvals(d) and isinstance(d.app.screen, ApprovalScreen)
+
+
+async def test_ctrl_q_leaves_from_a_question_and_answers_nothing(desk, script):
+    async with desk() as d:
+        await ask(d, script, "true")
+        await d.press("ctrl+q")
+        await d.pilot.pause()
+        assert not d.app.is_running
+    assert approvals(d) == [Approval.CANCELLED]

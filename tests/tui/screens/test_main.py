@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
+from textual import events
 
 from agent.runtime import Live
 
@@ -342,3 +345,47 @@ async def test_nothing_is_painted_while_idle(desk, script):
         d.app._display = lambda screen, update: (painted.append(update), paint(screen, update))
         await d.pilot.pause(1.5)  # longer than the clock of a working turn takes for one tick
         assert not painted
+
+
+async def test_what_is_typed_or_pasted_while_the_sidebar_has_the_focus_goes_into_the_draft(desk):
+    async with desk() as d:
+        await d.press("tab")
+        assert d.app.focused is d.main.sessions
+        await d.press("a", "b")
+        assert d.draft == "ab"
+        await d.press("tab")
+        d.app.post_message(events.Paste("c\nd"))
+        await d.until(lambda: d.draft == "abc\nd")
+        assert d.app.focused is d.main.composer
+
+
+@pytest.mark.parametrize("rows", [6, 7, 8, 9])
+async def test_the_draft_is_in_sight_on_the_lowest_screens(desk, rows: int):
+    async with desk(size=(40, rows)) as d:
+        await d.write("in sight")
+        assert "in sight" in d.text
+
+
+async def test_a_store_that_fails_is_a_sentence_and_the_screen_stays(desk, script):
+    script.says("ok")
+    async with desk(env={"OPENAI_API_KEY": "sk-test"}) as d:
+        await asyncio.wrap_future(
+            d.hub.profile.db.write(lambda tables: tables.state._connection.run("DROP TABLE state"))
+        )
+        await d.send("hi")
+        await d.asked()
+        await d.press("y")
+        await d.until(lambda: script.requests)
+        assert d.app.is_running
+
+
+@pytest.mark.parametrize("cols", [*range(30, 40), 49])
+async def test_a_screen_that_cannot_hold_the_sidebar_does_not_show_it_and_says_so(desk, cols: int):
+    async with desk(size=(cols, 12)) as d:
+        await d.press("ctrl+b")
+        assert not d.main.sidebar.display and "50 columns" in d.toasts[-1]
+        await d.pilot.resize_terminal(60, 12)
+        assert d.main.sidebar.display
+        await d.pilot.resize_terminal(cols, 12)
+        await d.write("draft")
+        assert d.app.is_running

@@ -136,6 +136,29 @@ async def test_it_grows_to_a_third_of_the_screen_and_no_further(composer):
         assert 5 <= c.app.composer.outer_size.height <= 18 // 3
 
 
+async def test_a_long_paste_can_be_undone_and_redone(composer):
+    pasted = "\n".join(f"line {n}" for n in range(80))
+    async with composer(size=(60, 18)) as c:
+        await c.press("a")
+        await c.paste(pasted)
+        await c.pilot.pause()
+        await c.press("ctrl+z")
+        assert c.draft == "a"
+        await c.press("ctrl+y")
+        assert c.draft == f"a{pasted}"
+        await c.press("ctrl+z", "ctrl+z", "ctrl+y", "b")
+        assert c.draft == "ab"
+
+
+@pytest.mark.parametrize("key", ["ctrl+x", "ctrl+k", "ctrl+u", "ctrl+w", "ctrl+shift+k", "delete", "backspace"])
+@pytest.mark.parametrize("text", ["", "last", "first\nlast"])
+async def test_deleting_at_the_end_of_the_draft_only_deletes(composer, key: str, text: str):
+    async with composer() as c:
+        await c.paste(text)
+        await c.press(key, key, key)
+        assert c.app.is_running and text.startswith(c.draft)
+
+
 @pytest.mark.parametrize("size", [(4, 2), (1, 1), (20, 6)])
 async def test_D11_a_very_small_terminal_does_not_break_it(composer, size: tuple[int, int]):
     async with composer(size=size) as c:

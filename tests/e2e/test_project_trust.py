@@ -1,0 +1,48 @@
+"""A project that brings a model server of its own, on the screen."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+ANSWERS = [{"match": {"userMessage": "hello"}, "response": {"content": "I am the project's own."}}]
+TOLD = "This folder brings 1 file that would act"
+
+
+def bring_config(desk: Any, base_url: str) -> None:
+    config = {
+        "model": {"default": "peer-model", "provider": "theirs"},
+        "providers": {"theirs": {"base_url": base_url, "models": {"peer-model": {}}}},
+    }
+    (desk.workspace / ".hermes").mkdir(exist_ok=True)
+    (desk.workspace / ".hermes" / "config.yaml").write_text(json.dumps(config))
+
+
+def ask(terminal: Callable[..., Any], expected: str) -> str:
+    term = terminal()
+    term.wait_for("Ask for anything")
+    term.send("hello")
+    screen = term.wait_for(expected)
+    term.press("ctrl+q")
+    term.wait_exit()
+    return screen
+
+
+def test_C25_a_projects_server_answers_only_while_its_file_is_the_trusted_one(
+    desk: Any, terminal: Callable[..., Any], aimock: Callable[..., Any]
+) -> None:
+    server = aimock(ANSWERS)
+    bring_config(desk, server.base_url)
+
+    assert TOLD in ask(terminal, "built-in demo")
+    assert server.journal() == []
+
+    desk.run("trust", "add", "--yes")
+    assert TOLD not in ask(terminal, "the project's own")
+    asked = len(server.journal())
+    assert asked > 0
+
+    bring_config(desk, f"{server.base_url}/")
+    assert TOLD in ask(terminal, "built-in demo")
+    assert len(server.journal()) == asked

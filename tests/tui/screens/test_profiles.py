@@ -1,0 +1,75 @@
+"""Several profiles on one screen: each with its own sessions, drafts and questions, and none lost when another is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from agent.config.home import launch_home
+from agent.config.profiles import create
+from tui.screens.approval import ApprovalScreen
+
+
+@pytest.fixture
+async def two(desk: Callable[..., Any], tmp_path, script):
+    """A desk on the profile default, with a profile work beside it that the same model plays for."""
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    create(launch_home({"HERMES_HOME": str(home)}), "work")
+    (home / "profiles/work/config.yaml").write_text("probe_local: false\napprovals: {arm_ms: 150}\n")
+    async with desk() as d:
+        yield d
+
+
+async def enter(d: Any, name: str) -> None:
+    await d.send(f"/profile {name}")
+    await d.until(lambda: d.main.hub.profile.name == name and d.app.screen is d.main and d.main.is_mounted)
+    s = d.main.runtime.s
+    s.parts = replace(s.parts, provider_for=lambda _: d.script)
+    await d.pilot.pause()
+
+
+async def test_a_profile_is_entered_and_left_as_it_was(two):
+    d = two
+    first = d.shown
+    await enter(d, "work")
+    assert d.shown != first
+    assert "work: work" in d.text  # the profile, and the folder
+    assert any("restart" in toast for toast in d.toasts)
+    d.script.says("from work")
+    await d.send("hello")
+    await d.until(lambda: "from work" in d.text)
+    of_work = d.shown
+    await enter(d, "default")
+    assert d.shown == first
+    assert "from work" not in d.text
+    await enter(d, "work")
+    assert d.shown == of_work
+    assert "from work" in d.text
+
+
+async def test_a_question_of_another_profile_waits_and_is_counted(two):
+    d = two
+    gate = d.script.holds("thinking")
+    await d.send("work on it")
+    first = d.main
+    await d.until(lambda: first.runtime.is_busy)
+    await enter(d, "work")
+    d.script.says("asking", "touch x")
+    gate.set()
+    await d.until(lambda: not first.runtime.is_busy)
+    first.hub.submit(first.runtime.id, "run it")
+    await d.until(lambda: bool(first.hub.pending()))
+    await d.until(lambda: "1 asking" in d.text)
+    assert not isinstance(d.app.screen, ApprovalScreen)
+    await d.send("/profile default")
+    await d.until(lambda: isinstance(d.app.screen, ApprovalScreen))
+
+
+async def test_a_profile_that_is_not_there_is_one_sentence(two):
+    await two.send("/profile nothere")
+    await two.until(lambda: any("no profile nothere" in toast for toast in two.toasts))
+    assert two.main.hub.profile.name == "default"

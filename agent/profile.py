@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from agent.config.home import Home, find_home, launch_home
+from agent.config.load import load_settings
 from agent.config.private_files import tighten_home
 from agent.config.problem import Problem
 from agent.config.profile_lock import ProfileLock
 from agent.config.scope import without_credentials
 from agent.config.secrets import Secrets, load_secrets
-from agent.config.settings import Loaded, Settings, load_settings
+from agent.config.settings import Loaded, Settings
 from agent.providers.keys import key_commands, key_names
 from agent.workspace import find_workspace
 from session.db import SessionDB

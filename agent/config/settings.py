@@ -1,4 +1,4 @@
-"""What a person sets in config.yaml: the one table of settings, and reading them without ever failing.
+"""What a person sets in config.yaml: the one table of settings.
 
 A field's type, range, default and description are the setting: the list of keys, what `hermes config` shows and takes,
 docs/settings.md and the sentences about wrong values all come from here (agent/config/table.py reads it). A field
@@ -9,19 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated
 
 from msgspec import Meta, Struct, field
 
-from agent.config.files import NotReadable, read_text
 from agent.config.problem import Problem
 from session.models import ApiMode
 
 SETTING_NAME = re.compile(r"[A-Z][A-Z0-9_]*")
 ENVIRONMENT_PREFIX = "HERMES_"
-# Of hermes, but no settings: the home, the profile, and the mark on what a tool starts.
-NO_SETTINGS = frozenset({"HERMES_HOME", "HERMES_PROFILE", "HERMES_CALL"})
 
 
 class ModelSettings(Struct, frozen=True):
@@ -187,50 +183,3 @@ class Sources(Struct, frozen=True):
 def is_setting_name(key: str) -> bool:
     """Whether a key has the form of a variable: such a one always belongs to .env, never to config.yaml."""
     return SETTING_NAME.fullmatch(key) is not None
-
-
-def load_settings(
-    path: Path,
-    shown: str = "",
-    *,
-    project: tuple[str, str] | None = None,
-    environ: Mapping[str, str] | None = None,
-    flags: Mapping[str, str] | None = None,
-    is_remembered: bool = True,
-) -> Loaded:
-    """Defaults < config.yaml < the file of a trusted project < the environment < flags; no content makes it raise.
-
-    `shown` is how a person knows the file; `project` is such a name and the text of the project's own file. What was
-    read is remembered beside the file for the next time, unless it is not to be.
-    """
-    sources = _sources(path, shown or str(path), project, environ or {}, flags or {})
-    if sources.is_empty:
-        return Loaded(Settings(file=sources.file))
-    # yaml costs tens of milliseconds, which a home without a config, or with the same one as before, does not pay.
-    from agent.config.settings_cache import SettingsCache
-
-    cache = SettingsCache(path.parent / "cache" / "settings.json")
-    loaded = cache.get(sources) if is_remembered else None
-    if loaded is None:
-        from agent.config.settings_reader import read_settings
-
-        loaded = read_settings(sources)
-        if is_remembered:
-            cache.put(sources, loaded)
-    return loaded
-
-
-def _sources(
-    path: Path, file: str, project: tuple[str, str] | None, environ: Mapping[str, str], flags: Mapping[str, str]
-) -> Sources:
-    given = {name: value for name, value in environ.items() if name.startswith(ENVIRONMENT_PREFIX) and value}
-    if given.keys() - NO_SETTINGS:
-        from agent.config.table import environment_names
-
-        given = {name: value for name, value in given.items() if name in environment_names()}
-    else:
-        given = {}
-    try:
-        return Sources(file, read_text(path), "", project, given, flags)
-    except NotReadable as error:
-        return Sources(file, None, str(error), project, given, flags)

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from agent.config.load import load_settings
 from agent.config.secrets import Secrets
-from agent.config.settings import Settings, load_settings
+from agent.config.settings import Settings
 from agent.providers.local import LocalServer
 from agent.providers.registry import DEMO_ROUTE, HOSTED, KEY_NAMES, KNOWN, KnownModel
 from agent.route import RouteError, check_supported, choose_route, request_extras, resolve

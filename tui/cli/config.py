@@ -9,8 +9,9 @@ from msgspec import Struct, to_builtins
 
 from agent.config.dotenv_file import read_names, set_name, unset_name
 from agent.config.home import Home, find_home, launch_home
+from agent.config.load import load_settings
 from agent.config.problem import Problem
-from agent.config.settings import Loaded, is_setting_name, load_settings
+from agent.config.settings import Loaded, is_setting_name
 from agent.config.trust import Trust
 from agent.profile import PROJECT_CONFIG
 from agent.providers.keys import key_commands

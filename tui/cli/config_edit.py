@@ -11,7 +11,7 @@ from pathlib import Path
 
 from agent.config.config_file import replace_config, stored_bytes
 from agent.config.home import Home
-from agent.config.settings import load_settings
+from agent.config.load import load_settings
 from session.errors import UserError
 from tui.cli.console import remark
 

@@ -14,8 +14,8 @@ import pytest
 import yaml
 
 from agent.config.config_file import NotSet, replace_config, set_setting, stored_bytes, unset_setting
+from agent.config.load import load_settings
 from agent.config.locked_file import NotSaved
-from agent.config.settings import load_settings
 from agent.config.table import split_key
 from agent.config.yaml_words import Words
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.config.settings import Loaded, load_settings
+from agent.config.load import load_settings
+from agent.config.settings import Loaded
 
 PROJECT = "project.yaml"
 

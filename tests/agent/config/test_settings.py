@@ -10,7 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agent.config.settings import Loaded, Settings, load_settings
+from agent.config.load import load_settings
+from agent.config.settings import Loaded, Settings
 from session.models import ApiMode
 
 Load = Callable[[str | bytes], Loaded]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.config.settings import load_settings
+from agent.config.load import load_settings
 
 TEXT = "agent: {max_turns: 5}\nproviders: {p: {base_url: 'http://h/v1', extra_body: {a: [1, 2.5, null]}}}\nbad: 1\n"
 START = """

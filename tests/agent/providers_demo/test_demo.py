@@ -75,7 +75,7 @@ async def test_anything_else_says_what_it_is_and_how_to_connect_a_model():
 
 
 async def test_the_config_it_shows_is_one_that_works(tmp_path: Path):
-    from agent.config.settings import load_settings
+    from agent.config.load import load_settings
 
     _, reply = await ask("hello")
     shown = re.search(r"```yaml\n(.*?)```", reply.content, re.DOTALL)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agent.config.config_file import NotSet, set_setting, unset_setting
+from agent.config.load import load_settings
 from agent.config.locked_file import NotSaved
-from agent.config.settings import load_settings
 from agent.config.settings_page import settings_page
 from agent.profile import Profile
 from tui.cli.dispatch import dispatch

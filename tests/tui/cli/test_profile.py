@@ -112,7 +112,7 @@ def test_a_key_of_the_environment_is_not_for_a_profile_that_is_named(hermes: Com
     server = {"base_url": model_says("hello"), "key_env": "OWN_KEY", "models": {"m": {}}}
     settings = {"model": {"default": "m", "provider": "own"}, "providers": {"own": server}}
     hermes.configure(**settings)
-    (hermes.home / "profiles/work/config.yaml").write_text(json.dumps({"probe_local": False, **settings}))
+    (hermes.home / "profiles" / "work" / "config.yaml").write_text(json.dumps({"probe_local": False, **settings}))
     assert hermes.run("chat", "-q", "hi").stdout == b"hello\n"
     done = hermes.run("-p", "work", "chat", "-q", "hi")
     assert done.returncode == 1

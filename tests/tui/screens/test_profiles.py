@@ -19,7 +19,7 @@ async def two(desk: Callable[..., Any], tmp_path, script):
     home = tmp_path / "home"
     home.mkdir(mode=0o700)
     create(launch_home({"HERMES_HOME": str(home)}), "work")
-    (home / "profiles/work/config.yaml").write_text("probe_local: false\napprovals: {arm_ms: 150}\n")
+    (home / "profiles" / "work" / "config.yaml").write_text("probe_local: false\napprovals: {arm_ms: 150}\n")
     async with desk() as d:
         yield d
 

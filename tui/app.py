@@ -46,8 +46,8 @@ class HermesApp(App[None], inherit_bindings=False):
         self._profiles = profiles
         self._clock = clock
         self.main = MainScreen(hub, session_id, clock)
-        self._first = hub.profile.name
         self._mains = {hub.profile.name: self.main}
+        self._mode_of = {self.main: self.DEFAULT_MODE}
         first = self.main
         self.add_mode(self.DEFAULT_MODE, lambda: first)  # pyright: ignore[reportUnknownMemberType]
         self._watches = {hub.profile.home.config: Watch(hub.profile.home.config, clock)}
@@ -65,8 +65,42 @@ class HermesApp(App[None], inherit_bindings=False):
         for main in self._mains.values():
             main.is_away = main is not screen
         self.main = screen
-        await self.switch_mode(self._mode(name))
+        await self.switch_mode(self._mode_of[screen])
         self.on_main_screen_heard_away()
+
+    def on_main_screen_renamed(self, event: MainScreen.Renamed) -> None:
+        self.run_worker(self._rename(event.profile), group="profile", exclusive=True)
+
+    async def _rename(self, new: str) -> None:
+        """Give the shown profile another name. It is closed and opened again, in the session and with the draft it has."""
+        was, problem = self.main, ""
+        try:
+            await self._profiles.rename(was.hub.profile.name, new)
+        except UserError as error:
+            problem = str(error)
+        names = (was.hub.profile.name, new)
+        hub = next((hub for hub in self._profiles.hubs if hub.profile.name in names and hub is not was.hub), None)
+        if hub is not None:
+            await self._replace(was, hub)
+        if problem:
+            self.main.say(problem, Level.ERROR)
+
+    async def _replace(self, was: MainScreen, hub: Hub) -> None:
+        """Show a profile that was opened anew in place of its closed screen."""
+        session = was.runtime.s
+        session_id = (await hub.open(session.id)).id if session.is_stored else hub.create(Path(session.session.cwd)).id
+        del self._mains[was.hub.profile.name]
+        self.main = self._added(hub, session_id)
+        await self.switch_mode(self._mode_of[self.main])
+        self.main.composer.set_draft(was.composer.text)
+        await self.remove_mode(self._mode_of.pop(was))
+
+    def _added(self, hub: Hub, session_id: str) -> MainScreen:
+        """A main screen for a profile. Its mode gives it a stack of screens of its own, with its own questions on it."""
+        screen = self._mains[hub.profile.name] = MainScreen(hub, session_id, self._clock)
+        mode = self._mode_of[screen] = f"profile {id(screen)}"
+        self.add_mode(mode, lambda: screen)  # pyright: ignore[reportUnknownMemberType]
+        return screen
 
     def on_main_screen_heard_away(self) -> None:
         """Tell on the screen how many sessions of the other profiles ask something."""
@@ -79,8 +113,7 @@ class HermesApp(App[None], inherit_bindings=False):
         cwd = Path(self.main.runtime.s.session.cwd)
         latest = await hub.latest(find_workspace(cwd))
         runtime = await hub.open(latest) if latest else hub.create(cwd)
-        screen = self._mains[name] = MainScreen(hub, runtime.id, self._clock)
-        self.add_mode(self._mode(name), lambda: screen)  # pyright: ignore[reportUnknownMemberType]
+        screen = self._added(hub, runtime.id)
         self.main.say(self._profiles.note, Level.WARNING)
         return screen
 
@@ -104,10 +137,6 @@ class HermesApp(App[None], inherit_bindings=False):
             self.main.say(wrong[0].sentence, Level.WARNING)
         if not loaded.settings.unread and not any(problem.key.startswith("display") for problem in wrong):
             self.theme = theme_for(loaded.settings.display.theme).name
-
-    def _mode(self, name: str) -> str:
-        """Each profile has a stack of screens of its own, with its own questions on it."""
-        return self.DEFAULT_MODE if name == self._first else f"profile {name}"
 
     def action_stop(self) -> None:
         self.main.stop()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from agent.commands.table import Command, Effect, Entered, Left, Opened, Page, Said, When
+from agent.commands.table import Command, Effect, Entered, Left, Opened, Page, Renamed, Said, When
 from agent.hub import Hub
 from agent.personality import PERSONALITIES
 from session.models import Level
@@ -48,6 +48,9 @@ async def _profile(hub: Hub, session_id: str, argument: str) -> Effect:
     from agent.config.profiles import homes  # what a start need not pay for
 
     home = hub.profile.home
+    verb, _, name = argument.partition(" ")
+    if verb == "rename" and name.strip():
+        return Renamed(name.strip())
     if argument and argument != home.name:
         return Entered(argument)
     names = ", ".join([other.name for other in await asyncio.to_thread(lambda: list(homes(home.base)))])
@@ -65,7 +68,7 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "personality", "[name|none]", "tells or changes how the model speaks in this session", When.IDLE, _personality
     ),
-    Command("profile", "[name]", "tells the profile, or opens another one beside it", When.ALWAYS, _profile),
+    Command("profile", "[name|rename name]", "tells, opens or renames a profile", When.ALWAYS, _profile),
     Command("quit", "", "leaves; every conversation stays", When.ALWAYS, _quit, aliases=("exit",)),
 )
 

@@ -37,6 +37,12 @@ class Entered(Struct, frozen=True):
     profile: str
 
 
+class Renamed(Struct, frozen=True):
+    """The command gives the profile that is shown another name, which only the program that has it open can do."""
+
+    profile: str
+
+
 class Page(Struct, frozen=True):
     """The command answers with a page of markdown."""
 
@@ -48,7 +54,7 @@ class Left(Struct, frozen=True):
     """The command leaves the program."""
 
 
-Effect = Said | Opened | Entered | Page | Left
+Effect = Said | Opened | Entered | Renamed | Page | Left
 
 
 class Command(Struct, frozen=True):

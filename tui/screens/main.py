@@ -16,7 +16,7 @@ from textual.timer import Timer
 from textual.widgets import OptionList, Static
 
 from agent.commands.parse import Call, Mistyped, Text, read_line
-from agent.commands.table import Effect, Entered, Left, Opened, Page, Said
+from agent.commands.table import Effect, Entered, Left, Opened, Page, Renamed, Said
 from agent.config.profile_name import DEFAULT
 from agent.events import Notice, ReasoningDelta, TextDelta, TurnEnded, TurnEvent
 from agent.hub import Hub
@@ -55,6 +55,13 @@ class MainScreen(Screen[None]):
 
     class Entered(Message):
         """The person wants to go to another profile."""
+
+        def __init__(self, profile: str) -> None:
+            super().__init__()
+            self.profile = profile
+
+    class Renamed(Message):
+        """The person wants the profile of this screen to have another name."""
 
         def __init__(self, profile: str) -> None:
             super().__init__()
@@ -306,6 +313,8 @@ class MainScreen(Screen[None]):
                 self.go_to(session_id)
             case Entered(profile=profile):
                 self.post_message(self.Entered(profile))
+            case Renamed(profile=profile):
+                self.post_message(self.Renamed(profile))
             case Page(title=title, markdown=markdown):
                 from tui.screens.page import PageScreen
 

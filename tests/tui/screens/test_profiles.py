@@ -73,3 +73,32 @@ async def test_a_profile_that_is_not_there_is_one_sentence(two):
     await two.send("/profile nothere")
     await two.until(lambda: any("no profile nothere" in toast for toast in two.toasts))
     assert two.main.hub.profile.name == "default"
+
+
+async def test_a_profile_that_is_open_here_is_renamed_from_here_with_its_conversation_and_draft(two):
+    d = two
+    await enter(d, "work")
+    d.script.says("from work")
+    await d.send("hello")
+    await d.until(lambda: "from work" in d.text)
+    shown = d.shown
+    await d.send("/profile rename office")
+    await d.until(lambda: d.main.hub.profile.name == "office" and d.app.screen is d.main and d.main.is_mounted)
+    await d.until(lambda: "from work" in d.text)
+    assert d.shown == shown
+    folders = d.main.hub.profile.home.profiles
+    assert (folders / "office").is_dir() and not (folders / "work").exists()
+    await enter(d, "default")
+    await enter(d, "office")
+    assert "from work" in d.text
+
+
+async def test_a_profile_at_work_is_not_renamed(two):
+    d = two
+    await enter(d, "work")
+    d.script.holds("thinking")
+    await d.send("hello")
+    await d.until(lambda: d.main.runtime.is_busy)
+    await d.send("/profile rename office")
+    await d.until(lambda: any("still runs in the profile work" in toast for toast in d.toasts))
+    assert d.main.hub.profile.name == "work"

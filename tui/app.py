@@ -78,10 +78,11 @@ class HermesApp(App[None], inherit_bindings=False):
             await self._profiles.rename(was.hub.profile.name, new)
         except UserError as error:
             problem = str(error)
-        names = (was.hub.profile.name, new)
-        hub = next((hub for hub in self._profiles.hubs if hub.profile.name in names and hub is not was.hub), None)
-        if hub is not None:
-            await self._replace(was, hub)
+        if was.hub not in self._profiles.hubs:  # refused at once, it was not closed, and the name may be another's here
+            names = (was.hub.profile.name, new)
+            hub = next((hub for hub in self._profiles.hubs if hub.profile.name in names), None)
+            if hub is not None:
+                await self._replace(was, hub)
         if problem:
             self.main.say(problem, Level.ERROR)
 

@@ -14,6 +14,7 @@ from agent.config.files import LIMIT_BYTES, NotReadable, read_text
 from agent.config.layers import nested, scalar, value_node
 from agent.config.locked_file import NotSaved, locked, replace_file
 from agent.config.problem import Problem
+from agent.config.section import ADVICE
 from agent.config.settings import Sources
 from agent.config.settings_reader import read_settings
 from agent.config.table import YES_NO, Choice, Names, Setting, Whole, allowed, find, join_key
@@ -80,6 +81,8 @@ def checked_value(keys: Keys, text: str) -> tuple[Node, tuple[Problem, ...]]:
     setting, key = find(keys), join_key(keys)
     if not all(part.isprintable() for part in keys) or any("\ud800" <= char <= "\udfff" for char in text):
         raise NotSet(complaint="The key or the value holds characters that no text file can.")
+    if advice := ADVICE.get(keys[-1]):
+        raise NotSet(complaint=f"{key} is never read: {advice}.")
     problems = read_settings(Sources("", flags={key: text})).problems
     wrong = next((problem for problem in problems if not problem.is_remark), None)
     if wrong is not None:

@@ -177,12 +177,28 @@ def delete(base: Home, name: str) -> None:
         with nobody_has(home):
             home.tombstone.parent.mkdir(mode=0o700, exist_ok=True)
             home.tombstone.touch(mode=0o600)
-            home.root.rename(gone)  # at once for everyone; what is slow comes after
+            _take_away(home, gone)
         if in_use(base) == name:
             base.sticky.unlink(missing_ok=True)
-        shutil.rmtree(gone)
+        _remove(gone)
     except OSError as error:
         raise _unusable(home, error) from error
+
+
+def _remove(gone: Path) -> None:
+    """Everything in it, also where the profile's folder was a link: what was asked is that no key of it stays."""
+    shutil.rmtree(os.path.realpath(gone))
+    if gone.is_symlink():
+        gone.unlink()
+
+
+def _take_away(home: Home, gone: Path) -> None:
+    """At once for everyone; what is slow comes after. Where it can't be done, the profile is as little deleted as told."""
+    try:
+        home.root.rename(gone)
+    except OSError:
+        home.tombstone.unlink()
+        raise
 
 
 def removable(base: Home, name: str) -> Home:

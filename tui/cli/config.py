@@ -17,7 +17,7 @@ from agent.profile import PROJECT_CONFIG
 from agent.providers.keys import key_commands
 from agent.workspace import find_workspace
 from session.errors import UserError
-from tui.cli.console import answer, data, remark
+from tui.cli.console import answer, data, mistakes_told, remark
 from tui.cli.options import ConfigOptions, folder
 
 FAILED = 1
@@ -40,12 +40,8 @@ class NotThere(UserError):
 
 def run_config(options: ConfigOptions, environ: Mapping[str, str]) -> int:
     """Returns the exit code. With --json one object or array is printed, whatever happens. Raises UserError."""
-    try:
+    with mistakes_told(options.as_json):
         return _run(options, _Config(options, find_home(environ, options.profile), environ))
-    except UserError as error:
-        if options.as_json:
-            data(json.dumps({"error": str(error)}))
-        raise
 
 
 def _run(options: ConfigOptions, config: _Config) -> int:

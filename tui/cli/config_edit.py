@@ -28,7 +28,7 @@ class NoEditor(UserError):
 class EditorFailed(UserError):
     """The editor ended with an error: what it left behind may be half of what was meant."""
 
-    sentence = "The editor {editor} ended with {code}. {file} was not changed; your copy is {copy}"
+    sentence = "The editor {editor} ended with {code}. {file} was not changed{kept}."
 
 
 def edit_config(
@@ -38,7 +38,7 @@ def edit_config(
     home.create()
     before = stored_bytes(home.config, file)
     copy = _copy(home, before or b"")
-    _run_editor(environ, copy, file)
+    _run_editor(environ, copy, before or b"", file)
     raw = copy.read_bytes()
     if raw == (before or b""):
         copy.unlink()
@@ -63,7 +63,7 @@ def _copy(home: Home, raw: bytes) -> Path:
     return Path(name)
 
 
-def _run_editor(environ: Mapping[str, str], copy: Path, file: str) -> None:
+def _run_editor(environ: Mapping[str, str], copy: Path, before: bytes, file: str) -> None:
     editor = environ.get("VISUAL") or environ.get("EDITOR") or DEFAULT_EDITOR
     try:
         code = subprocess.run([*shlex.split(editor), str(copy)], env=dict(environ), check=False).returncode
@@ -72,4 +72,12 @@ def _run_editor(environ: Mapping[str, str], copy: Path, file: str) -> None:
         why = (error.strerror or "unknown reason") if isinstance(error, OSError) else str(error)
         raise NoEditor(editor=editor, why=why.lower()) from error
     if code != 0:
-        raise EditorFailed(editor=editor, code=code, file=file, copy=copy)
+        raise EditorFailed(editor=editor, code=code, file=file, kept=_kept(copy, before))
+
+
+def _kept(copy: Path, before: bytes) -> str:
+    """Where what was written is, to follow a sentence; nothing is kept of an editor that was left with `:cq`."""
+    if copy.read_bytes() != before:
+        return f"; your copy is {copy}"
+    copy.unlink()
+    return ""

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from typing import TextIO
+
+from session.errors import UserError
 
 
 def answer(text: str) -> bool:
@@ -25,6 +28,19 @@ def answer(text: str) -> bool:
 def data(text: str) -> None:
     """Machine-readable text on stdout, as it is."""
     _write(sys.stdout, f"{text}\n")
+
+
+@contextmanager
+def mistakes_told(as_json: bool) -> Generator[None, None, None]:
+    """With --json what went wrong is an object on stdout, too: `{"error": sentence}`."""
+    try:
+        yield
+    except UserError as error:
+        if as_json:
+            import json
+
+            data(json.dumps({"error": str(error)}))
+        raise
 
 
 def remark(text: str) -> None:

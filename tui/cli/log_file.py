@@ -6,7 +6,7 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 
@@ -60,9 +60,19 @@ def open_early(environ: Mapping[str, str], profile: str = "") -> None:
     if logging.getLogger().handlers:
         return
     try:
-        open_log(find_home(environ, profile), Secrets({}, environ, KEY_NAMES).mask)
+        home = find_home(environ, profile)
+        open_log(home, mask_unopened(home, environ))
     except UserError:
         logging.getLogger().addHandler(logging.NullHandler())
+
+
+def mask_unopened(home: Home, environ: Mapping[str, str], key_names: Iterable[str] = KEY_NAMES) -> Callable[[str], str]:
+    """What masks the keys of a profile that is not open: all of its .env, and what the environment names like a key."""
+    from agent.config.dotenv_file import read_names
+    from agent.config.scope import is_named_like_one
+
+    names = {*key_names, *filter(is_named_like_one, environ)}
+    return Secrets(read_names(home.env)[0], environ, names).mask
 
 
 class _Masking(logging.Formatter):

@@ -7,12 +7,11 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 
-from agent.config.dotenv_file import read_names
 from agent.config.home import Home, find_home
-from agent.config.scope import is_named_like_one
-from agent.config.secrets import Secrets
-from agent.providers.registry import KEY_NAMES
+from agent.config.load import load_settings
+from agent.providers.keys import key_names
 from tui.cli.console import answer, remark
+from tui.cli.log_file import mask_unopened
 from tui.cli.log_reading import LogLines, Wanted
 from tui.cli.options import LogOptions
 
@@ -22,7 +21,8 @@ POLL_S = 0.25
 def run_logs(options: LogOptions, environ: Mapping[str, str]) -> int:
     """Ctrl+C ends it with 130, as it does any command. Raises UserError."""
     home = find_home(environ, options.profile)
-    mask = _mask(home, environ)
+    # What was logged is masked already, unless a key became one only since.
+    mask = mask_unopened(home, environ, key_names(load_settings(home.config, is_remembered=False).settings))
     wanted = Wanted(options.since, options.level)
     older, newest = LogLines(home.logs / "hermes.log.1"), LogLines(home.logs / "hermes.log")
     kept: deque[str] = deque(maxlen=options.lines)
@@ -38,12 +38,6 @@ def run_logs(options: LogOptions, environ: Mapping[str, str]) -> int:
         remark(_nothing(home, options))
     newest.close()
     return 0
-
-
-def _mask(home: Home, environ: Mapping[str, str]) -> Callable[[str], str]:
-    """What was logged is masked already, unless a key became one only since."""
-    names = KEY_NAMES.union(name for name in environ if is_named_like_one(name))
-    return Secrets(read_names(home.env)[0], environ, names).mask
 
 
 def _follow(log: LogLines, wanted: Wanted, mask: Callable[[str], str]) -> None:

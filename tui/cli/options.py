@@ -13,7 +13,7 @@ from session.errors import UserError
 class NoSuchFolder(UserError):
     """--cwd names no folder."""
 
-    sentence = "{path} is not a folder that can be opened. Give --cwd another one."
+    sentence = "{path} is not a folder that can be opened. Name another one."
 
 
 class FolderGone(UserError):

@@ -275,3 +275,11 @@ def test_an_edited_copy_does_not_replace_a_file_that_changed_meanwhile(config: P
     with pytest.raises(NotSaved, match="another program"):
         replace_config(config, before, b"agent: {}\n")
     assert written(config) == changed
+
+
+@pytest.mark.parametrize("key", [("providers", "here", "api_key"), ("providers", "here", "models", "m", "<<")])
+def test_what_would_never_be_read_is_not_written_and_a_key_is_sent_to_env(config: Path, key: tuple[str, ...]):
+    with pytest.raises(NotSet) as refusal:
+        set_setting(config, key, "sk-proj-123456")
+    assert "is never read" in str(refusal.value) and "sk-proj" not in str(refusal.value)
+    assert written(config) == HAND_WRITTEN

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 import stat
@@ -245,6 +246,28 @@ def test_a_deletion_that_was_cut_short_does_not_keep_its_name_for_ever(base: Hom
     home.tombstone.touch()
     assert names(base) == ["default"]
     assert not (profiles.create(base, "work").root / "left").exists()
+
+
+def test_a_profile_that_could_not_be_taken_away_is_still_there(base: Home, monkeypatch: pytest.MonkeyPatch):
+    def busy(_path: Path, _target: Path) -> None:
+        raise OSError(errno.EBUSY, "Device or resource busy")  # as where it is a mount
+
+    profiles.create(base, "work")
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "rename", busy)
+        with pytest.raises(HomeUnusable, match="busy"):
+            profiles.delete(base, "work")
+    assert names(base) == ["default", "work"]
+
+
+def test_a_profile_whose_folder_is_a_link_is_deleted_with_what_it_leads_to(base: Home, tmp_path: Path):
+    home, elsewhere = profiles.create(base, "work"), tmp_path / "elsewhere"
+    home.root.rename(elsewhere)
+    home.root.symlink_to(elsewhere)
+    profiles.delete(base, "work")
+    assert names(base) == ["default"]
+    assert not elsewhere.exists()
+    assert [entry.name for entry in base.profiles.iterdir()] == [".deleted"]
 
 
 HOLD = (

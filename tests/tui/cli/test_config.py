@@ -231,6 +231,7 @@ EDITORS = {
     "broken": ("printf 'agent: [' > \"$1\"", 1, None),
     "failed": ("printf 'agent: {max_turns: 7}\\n' > \"$1\"; exit 3", 1, None),
     "left alone": ("true", 0, None),
+    "given up": ("exit 1", 1, None),
 }
 
 
@@ -246,7 +247,7 @@ def test_edit_takes_the_copy_only_when_it_is_right(hermes: Command, tmp_path: Pa
     assert done.returncode == code, done.stderr
     assert config.read_text() == (before if wanted is None else wanted)
     copies = list(hermes.home.glob("config-*.yaml"))
-    assert bool(copies) == (code == 1)
+    assert bool(copies) == (name in ("wrong", "broken", "failed"))
     assert all(str(copy) in (done.stdout + done.stderr).decode() for copy in copies)
 
 

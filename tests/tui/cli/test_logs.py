@@ -78,8 +78,10 @@ def test_a_key_that_stands_in_the_log_is_masked(hermes: Command, log: Path) -> N
     """What was written before the key was known to be one."""
     (hermes.home / ".env").write_text("MY_KEY=sk-very-secret-0123\n")
     hermes.environ["OTHER_TOKEN"] = "tok-very-secret-0123"
-    log.write_text(record(5, "INFO", "sk-very-secret-0123 and tok-very-secret-0123"))
-    assert shown(hermes) == ["[MY_KEY] and [OTHER_TOKEN]"]
+    (hermes.home / "config.yaml").write_text("providers: {p: {base_url: 'http://h/v1', key_env: MINE}}\n")
+    hermes.environ["MINE"] = "min-very-secret-0123"
+    log.write_text(record(5, "INFO", "sk-very-secret-0123, tok-very-secret-0123 and min-very-secret-0123"))
+    assert shown(hermes) == ["[MY_KEY], [OTHER_TOKEN] and [MINE]"]
 
 
 def test_showing_the_log_makes_nothing(hermes: Command, tmp_path: Path) -> None:

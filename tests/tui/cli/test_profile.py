@@ -92,6 +92,12 @@ def test_what_cannot_be_is_one_line_and_1(hermes: Command, arguments: tuple[str,
     assert refused(hermes, "profile", *arguments).startswith("hermes: ")
 
 
+def test_with_json_what_cannot_be_is_an_object_too(hermes: Command):
+    done = hermes.run("profile", "create", "default", "--json")
+    assert done.returncode == 1
+    assert "it is reserved" in json.loads(done.stdout)["error"]
+
+
 def test_conversations_go_to_the_profile_that_is_named_and_else_to_the_one_in_use(hermes: Command):
     for name in ("work", "play"):
         told(hermes, "create", name)

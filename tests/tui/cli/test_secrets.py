@@ -120,13 +120,17 @@ def test_neither_chat_nor_an_export_nor_a_list_shows_a_secret(hermes: Command, m
     ]
 
 
-def test_a_failure_before_the_home_is_open_is_logged_without_the_keys_of_the_environment(hermes: Command) -> None:
-    hermes.environ["OPENAI_API_KEY"] = KEY
+@pytest.mark.parametrize("place", ["the environment", ".env"])
+def test_a_failure_before_the_home_is_open_is_logged_without_the_keys(hermes: Command, place: str) -> None:
+    if place == ".env":
+        (hermes.home / ".env").write_text(f"WORK_KEY={KEY}\n")
+    else:
+        hermes.environ["WORK_KEY"] = KEY
     script = (
         "import os; from tui.cli.log_file import log, open_early; open_early(os.environ)\n"
-        "log.error('failed', exc_info=ValueError(os.environ['OPENAI_API_KEY']))"
+        "log.error('failed', exc_info=ValueError('KEY'))".replace("KEY", KEY)
     )
     (hermes.home / "logs").mkdir()
     done = hermes.shell(f'{os.fspath(hermes.path.with_name("python"))} -c "{script}"')
     assert (done.returncode, done.stderr) == (0, b"")
-    assert "ValueError: [OPENAI_API_KEY]" in (hermes.home / "logs" / "hermes.log").read_text()
+    assert "ValueError: [WORK_KEY]" in (hermes.home / "logs" / "hermes.log").read_text()

@@ -186,6 +186,7 @@ def test_a_damaged_record_is_told_and_kept(hermes: Command, repo: Path) -> None:
         done = hermes.run(*command)
         assert done.returncode == 1
         assert b"can't be used: it is damaged" in done.stderr
+        assert "it is damaged" in json.loads(hermes.run(*command, "--json").stdout)["error"]
     assert (hermes.home / "trust.json").read_text() == "{"
 
 

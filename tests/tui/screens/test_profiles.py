@@ -102,3 +102,19 @@ async def test_a_profile_at_work_is_not_renamed(two):
     await d.send("/profile rename office")
     await d.until(lambda: any("still runs in the profile work" in toast for toast in d.toasts))
     assert d.main.hub.profile.name == "work"
+
+
+@pytest.mark.parametrize("taken", ["default", "play"])
+async def test_a_rename_onto_a_profile_that_is_open_here_too_leaves_both_as_they_were(two, taken: str):
+    d = two
+    create(launch_home({"HERMES_HOME": str(d.main.hub.profile.home.root)}), "play")
+    await enter(d, "play")
+    await enter(d, "work")
+    shown, main = d.shown, d.main
+    await d.send(f"/profile rename {taken}")
+    await d.until(
+        lambda: any("be a profile's name" in toast or "a profile play already" in toast for toast in d.toasts)
+    )
+    assert (d.app.screen, d.shown, d.main.hub.profile.name) == (main, shown, "work")
+    await enter(d, taken)
+    assert d.main.hub.profile.name == taken

@@ -17,7 +17,7 @@ ROUNDS = int(os.environ.get("HERMES_SOAK") or 4)
 ARM_MS = 8_000  # no pause of a test is so long: no key in here can be a person's considered answer
 
 DRAFT = "a thought not to be lost"
-RESTS = re.compile(r"(idle|failed) · \S+ · ")  # whichever model a random line may have chosen
+RESTS = re.compile(r"╭.*(○ idle|✗ failed) · \S+", re.DOTALL)  # whichever model a random line may have chosen
 LEAVES = b"\x04\x11"  # Ctrl+D and Ctrl+Q end the app, as they should
 KEYS = [
     *"abz 012ynY/?'\\[]{}<>|",

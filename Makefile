@@ -21,9 +21,13 @@ ifneq ($(shell command -v uv 2>/dev/null),)
 install := uv pip install --quiet --python $(BIN)/python
 endif
 
-# What differs from the last commit, as the folders that test it.
-touched = $(shell { git diff --name-only HEAD; git ls-files --others --exclude-standard; } 2>/dev/null \
-	| grep -oE '^(tests/)?(tui|agent|session|bench|e2e)/' | sed -e 's,^tests/,,' -e 's,^,tests/,' -e 's,/$$,,' | sort -u)
+# What differs from the last commit, as the folders that test it; on the top floor room by room, since its tests of whole
+# programs in a pty take minutes together.
+touched = $(shell { git diff --name-only HEAD; git ls-files --others --exclude-standard; } 2>/dev/null | sed -nE \
+	-e 's,^tui/(driver|terminal|ending|keyboard|textual_seams)\.py,tests/tui/terminal,p;t' \
+	-e 's,^(tests/)?tui/(cli|terminal|screens|widgets|transcript)/.*,tests/tui/\2,p;t' \
+	-e 's,^(tests/)?tui/.*,tests/tui/screens tests/tui/widgets tests/tui/transcript,p;t' \
+	-e 's,^(tests/)?(agent|session|bench|e2e)/.*,tests/\2,p' | sort -u)
 
 .PHONY: run check test soak bench snapshots settings locks
 

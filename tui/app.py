@@ -10,6 +10,7 @@ from pathlib import Path
 from textual import events
 from textual.app import App
 
+from agent.commands.table import Entered, Renamed
 from agent.config.watch import Watch
 from agent.hub import Hub
 from agent.profile import Profile
@@ -52,8 +53,13 @@ class HermesApp(App[None], inherit_bindings=False):
         self.add_mode(self.DEFAULT_MODE, lambda: first)  # pyright: ignore[reportUnknownMemberType]
         self._watches = {hub.profile.home.config: Watch(hub.profile.home.config, clock)}
 
-    def on_main_screen_entered(self, event: MainScreen.Entered) -> None:
-        self.run_worker(self._enter(event.profile), group="profile", exclusive=True)
+    def on_main_screen_profile_asked(self, event: MainScreen.ProfileAsked) -> None:
+        match event.effect:
+            case Entered(profile=name):
+                asked = self._enter(name)
+            case Renamed(profile=name):
+                asked = self._rename(name)
+        self.run_worker(asked, group="profile", exclusive=True)
 
     async def _enter(self, name: str) -> None:
         """Show another profile, in the session that was last looked at or worked in; what runs in this one goes on."""
@@ -67,9 +73,6 @@ class HermesApp(App[None], inherit_bindings=False):
         self.main = screen
         await self.switch_mode(self._mode_of[screen])
         self.on_main_screen_heard_away()
-
-    def on_main_screen_renamed(self, event: MainScreen.Renamed) -> None:
-        self.run_worker(self._rename(event.profile), group="profile", exclusive=True)
 
     async def _rename(self, new: str) -> None:
         """Give the shown profile another name. It is closed and opened again, in the session and with the draft it has."""

@@ -53,19 +53,12 @@ class MainScreen(Screen[None]):
 
     BINDINGS = MAIN_KEYS
 
-    class Entered(Message):
-        """The person wants to go to another profile."""
+    class ProfileAsked(Message):
+        """A command leads to another profile, or gives this one another name: the app's to do."""
 
-        def __init__(self, profile: str) -> None:
+        def __init__(self, effect: Entered | Renamed) -> None:
             super().__init__()
-            self.profile = profile
-
-    class Renamed(Message):
-        """The person wants the profile of this screen to have another name."""
-
-        def __init__(self, profile: str) -> None:
-            super().__init__()
-            self.profile = profile
+            self.effect = effect
 
     class HeardAway(Message):
         """Something happened here while another profile has the screen."""
@@ -311,10 +304,8 @@ class MainScreen(Screen[None]):
                 self.tell()
             case Opened(session_id=session_id):
                 self.go_to(session_id)
-            case Entered(profile=profile):
-                self.post_message(self.Entered(profile))
-            case Renamed(profile=profile):
-                self.post_message(self.Renamed(profile))
+            case Entered() | Renamed():
+                self.post_message(self.ProfileAsked(effect))
             case Page(title=title, markdown=markdown):
                 from tui.screens.page import PageScreen
 

@@ -13,12 +13,14 @@ DEV := .venv/dev.stamp
 PROJECT := .venv/project.stamp
 COMPILED := .venv/compiled.stamp
 PEERS := tests/peers/node_modules/peers.stamp
+FAKELLM := tests/peers/.fakellm/fakellm.stamp
 CODE := tui agent session tests
 
 # Both stamps of an environment lie in it: what removes the environment removes them.
 install := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 ifneq ($(shell command -v uv 2>/dev/null),)
-install := uv pip install --quiet --python $(BIN)/python
+# uv leaves the bytecode to the first start, and where Python is kept from writing it, every start would pay for it.
+install := uv pip install --quiet --compile-bytecode --python $(BIN)/python
 endif
 
 # What differs from the last commit, as the folders that test it; on the top floor room by room, since its tests of whole
@@ -29,43 +31,57 @@ touched = $(shell { git diff --name-only HEAD; git ls-files --others --exclude-s
 	-e 's,^(tests/)?tui/.*,tests/tui/screens tests/tui/widgets tests/tui/transcript,p;t' \
 	-e 's,^(tests/)?(agent|session|bench|e2e)/.*,tests/\2,p' | sort -u)
 
-.PHONY: run check test soak bench snapshots settings locks
+.PHONY: run check test soak bench snapshots settings commands commandline locks
 
 run: $(PROJECT) $(COMPILED)
 	@$(BIN)/hermes $(ARGS)
 
-check: $(DEV) $(PROJECT)
+check: $(DEV) $(PROJECT) $(COMPILED)
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/basedpyright
 	$(BIN)/pytest -n 2 $(wildcard tests/test_*.py) $(wildcard $(touched))
 
-test: $(DEV) $(PROJECT) $(PEERS)
-	$(BIN)/pytest -n 2 $(ARGS)
+test: $(DEV) $(PROJECT) $(COMPILED) $(PEERS) $(FAKELLM)
+	$(BIN)/pytest -n 2 --dist worksteal $(ARGS)
 
-soak: $(DEV) $(PROJECT) $(PEERS)
+soak: $(DEV) $(PROJECT) $(COMPILED) $(PEERS) $(FAKELLM)
 	HERMES_SOAK=$${HERMES_SOAK:-50} $(BIN)/pytest -n 2 -m soak --timeout 0 $(ARGS)
 
 bench: $(DEV) $(PROJECT) $(COMPILED)
 	$(BIN)/python tests/bench/rows.py $(ARGS)
 
-# The first run accepts, the second says whether all are the same now. The README shows one of them.
+# The first run accepts, the second says whether all are the same now. The README shows three of them.
 snapshots: $(DEV) $(PROJECT)
 	-$(BIN)/pytest -q tests/tui -k snapshot --snapshot-update
 	$(BIN)/pytest -q tests/tui -k snapshot
-	@for picture in snapshots/*/*cards*dark*120x40*.svg; do [ ! -f "$$picture" ] || cp "$$picture" docs/screen.svg; done
+	cp 'snapshots/test_snapshots/test_cards[dark-120x40].svg' docs/screen.svg
+	cp 'snapshots/test_snapshots/test_approval[light-120x40].svg' docs/approval.svg
+	cp 'snapshots/test_snapshots_sessions/test_search.svg' docs/search.svg
 
 # The page of settings, from their table.
 settings: $(PROJECT)
 	$(BIN)/python -m agent.config.settings_page > docs/settings.md.new
 	mv docs/settings.md.new docs/settings.md
 
-# The pinned versions of both locks, taken anew from pyproject.toml (needs uv).
+# The page of commands, from their table.
+commands: $(PROJECT)
+	$(BIN)/python -m agent.commands.commands_page > docs/commands.md.new
+	mv docs/commands.md.new docs/commands.md
+
+# The page of the command line, from its parsers.
+commandline: $(PROJECT)
+	$(BIN)/python -m tui.cli.command_line_page > docs/command-line.md.new
+	mv docs/command-line.md.new docs/command-line.md
+
+# The pinned versions of all locks, taken anew from pyproject.toml (needs uv).
 locks:
 	uv pip compile -q --universal --generate-hashes --python-version 3.11 --no-header --no-annotate \
 		pyproject.toml -o run.lock
 	uv pip compile -q --universal --generate-hashes --python-version 3.11 --no-header --no-annotate \
 		-c run.lock --extra dev pyproject.toml -o dev.lock
+	echo fakellm==0.3.5 | uv pip compile -q --universal --generate-hashes --python-version 3.11 --no-header --no-annotate \
+		- -o tests/peers/fakellm.lock
 
 $(RUN): run.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
@@ -103,4 +119,11 @@ $(PEERS): tests/peers/package.json | $(DEV)
 	cd tests/peers && npm install --no-package-lock --no-audit --no-fund --silent --fetch-retries 1 \
 		&& touch node_modules/peers.stamp || { \
 		echo "npm could not install the servers of tests/peers: the tests against them are skipped, and fail in CI." >&2; \
+		test -z "$$CI"; }
+
+# A folder of its own: what fakellm brings along must not change what the product runs on.
+$(FAKELLM): tests/peers/fakellm.lock | $(DEV)
+	rm -rf tests/peers/.fakellm
+	$(install) --no-deps --require-hashes --target tests/peers/.fakellm -r tests/peers/fakellm.lock && touch $@ || { \
+		echo "fakellm could not be installed: the tests against it are skipped, and fail in CI." >&2; \
 		test -z "$$CI"; }

@@ -1,9 +1,12 @@
 """What happens in a turn, as data: the only language between a runtime and those who watch it.
 
-A row is durable before the event that announces it is published. Deltas are the only events that stand for no row.
+A row is durable before the event that announces it is published, unless that event says otherwise. Deltas are the only events that stand for no row.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
 
 from msgspec import Struct
 
@@ -88,11 +91,56 @@ class RequestSettled(Struct, frozen=True):
 
 
 class RowStored(Struct, frozen=True):
-    """A row of the transcript is in the store (`durable` is False while the disk takes no writes)."""
+    """A row of the transcript is in the store, or in memory alone while the disk takes no writes (`durable` is False)."""
 
     at: Stamp
     row: Message
     durable: bool = True
+
+
+class CaughtUp(Struct, frozen=True):
+    """The disk takes writes again, and all that waited is in the store. `ids` are those of rows there, by the temporary
+    ones they had."""
+
+    at: Stamp
+    ids: Mapping[int, int]
+
+
+class RowsReplaced(Struct, frozen=True):
+    """Rows were taken out of the conversation, or brought back, by a compaction, its undoing or another process:
+    `OpenSession.rows` holds it as it is now."""
+
+    at: Stamp
+
+
+class Why(StrEnum):
+    """Why a conversation is compacted."""
+
+    ASKED = "asked"  # the person said so
+    FULL = "full"  # it reached the threshold
+    REFUSED = "refused"  # its server refused it for its size
+
+
+class CompactionStarted(Struct, frozen=True):
+    """The conversation is being made smaller: a model summarises what is to leave it. `tokens` is how large it is."""
+
+    at: Stamp
+    why: Why
+    tokens: int
+
+
+class CompactionEnded(Struct, frozen=True):
+    """It is over: `rows` rows left the conversation, which had `before` tokens and has `after`.
+
+    Where it came to nothing, `rows` is 0 and `error` says why, as a sentence. That sentence is told to the person by a
+    notice, too, unless it was told before.
+    """
+
+    at: Stamp
+    before: int
+    after: int
+    rows: int
+    error: str = ""
 
 
 class UsageRead(Struct, frozen=True):
@@ -110,6 +158,18 @@ class Notice(Struct, frozen=True):
     at: Stamp
     level: Level
     text: str
+
+
+class SessionNamed(Struct, frozen=True):
+    """The session has another title, which nobody asked for: `OpenSession.session` holds it."""
+
+    at: Stamp
+
+
+class QueueChanged(Struct, frozen=True):
+    """What waits behind the running turn is other than it was, by itself: `Runtime.queue` says what it is now."""
+
+    at: Stamp
 
 
 class TurnEnded(Struct, frozen=True):
@@ -131,7 +191,13 @@ TurnEvent = (
     | RequestOpened
     | RequestSettled
     | RowStored
+    | CaughtUp
+    | RowsReplaced
+    | CompactionStarted
+    | CompactionEnded
     | UsageRead
     | Notice
+    | SessionNamed
+    | QueueChanged
     | TurnEnded
 )

@@ -4,25 +4,41 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 from msgspec import Struct
 
 from agent.approvals.inbox import Answer
+from agent.approvals.shell_verdict import Mode
+from agent.context.compaction import plan_of
 from agent.context.meter import ContextFigure
+from agent.context.of_session import preflight_of, split_of
+from agent.context.plan import CompactionPlan
+from agent.context.preflight import Switch
+from agent.context.split import ContextSplit
+from agent.elsewhere import Seen, known_of, look_at, masked_seen
 from agent.events import TurnEnded, TurnEvent
 from agent.listener import Listener
-from agent.open_session import OpenSession, Parts
+from agent.masked_rows import masked_session
+from agent.model_choice import ModelChoice
+from agent.open_session import OpenSession
+from agent.opening import asked_nothing, read_session
+from agent.parts import Parts
 from agent.profile import Profile
-from agent.providers.local import LocalServer, check_model, probe_local
-from agent.route import Choice, resolve
+from agent.rewinding import Outcome, Preview, Scope, branch, finish, preview, rewind, undo
+from agent.route import Choice
 from agent.runtime import Live, Runtime
+from agent.seen_elsewhere import take_in
+from agent.session_lines import Listed, listed
+from agent.spending import Spending, read_spending
+from agent.tools.leftovers import notice, settled_leftovers
 from agent.workspace import find_workspace
-from session.errors import UserError
-from session.models import ApiMode, ApprovalRequest, EndReason, Route, Session, TitleSource
+from session.errors import SessionDeleted, UserError
+from session.models import ApiMode, ApprovalRequest, EndReason, Level, Route, Session, TitleSource
 from session.sessions import new_session_id
+from session.status import Status
 from session.tables import Tables
 
 T = TypeVar("T")
@@ -34,6 +50,10 @@ class NoSuchSession(UserError):
     sentence = "There is no session {session_id}. `hermes sessions list` shows those there are."
 
 
+YOLO_ENDED = "This session was in yolo mode when hermes ended. It asks again now; /yolo turns it on again."
+LISTED = 50  # sessions of a list
+
+
 class SessionLine(Struct, frozen=True):
     """A session as a list shows it. `is_unread`: something ended here that nobody has looked at."""
 
@@ -41,6 +61,9 @@ class SessionLine(Struct, frozen=True):
     state: Live
     is_unread: bool
     asking: int  # requests that wait for an answer
+    is_deleted: bool = False  # it is still open here, and belongs into no list
+    standing: Status = Status.COMPLETE  # of one that is not open here, as the store tells it
+    working_since: float | None = None  # on the clock of `Runtime.working_since`
 
 
 class Hub:
@@ -51,20 +74,16 @@ class Hub:
         profile: Profile,
         parts: Parts,
         choice: Choice,
-        source: str,
         is_confirmed: bool,
         release: Callable[[], Awaitable[None]],
     ) -> None:
         self.profile = profile
-        self.choice = choice  # what a new session talks to, and why
         self._parts = parts
-        self._source = source
-        self._is_confirmed = is_confirmed
+        self._models = ModelChoice(profile, parts, choice, is_confirmed=is_confirmed)
         self._release = release  # closes connections and ends what calls left running
         self._runtimes: dict[str, Runtime] = {}
         self._listeners: list[tuple[str | None, Listener]] = []
         self._unread: set[str] = set()
-        self._local: Sequence[LocalServer] = ()
         self._opening = asyncio.Lock()  # a session has one runtime, however often it is asked for
 
     # --- sessions
@@ -74,26 +93,35 @@ class Hub:
         async with self._opening:
             if session_id not in self._runtimes:
                 await self._load(session_id)
+            if self._runtimes[session_id].is_deleted:
+                raise NoSuchSession(session_id=session_id)
             return self._runtimes[session_id]
 
     async def _load(self, session_id: str) -> None:
-        stored = await self._read(lambda tables: tables.sessions.get(session_id))
-        if stored is None:
+        s = await read_session(self._parts, session_id, self._models.route_of)
+        if s is None:
             raise NoSuchSession(session_id=session_id)
-        rows = await self._read(lambda tables: tables.messages.all(session_id))
-        runtime = self._add(OpenSession(self._parts, stored, stored.route or self.choice.route, rows))
+        runtime, was_yolo = self._add(s), asked_nothing(s.session)
         try:
+            if was_yolo:
+                await runtime.set_mode(Mode.ASK)
             await runtime.recover()
+            finished = await finish(runtime)
         except BaseException:
             del self._runtimes[session_id]  # not settled, or not to the end: the next opening tries again
             raise
+        about_model = self._models.about(s.session)
+        runtime.model.is_unwritten = bool(about_model)
+        s.opening_notice = " ".join(filter(None, (finished, about_model, YOLO_ENDED if was_yolo else "")))
+        if s.opening_notice:
+            runtime.tell(Level.INFO, s.opening_notice)
 
     def create(self, cwd: Path, route: Route | None = None) -> Runtime:
         """A new session. It is stored with its first prompt, so that an unused one leaves no trace."""
         now = time.time()
         session = Session(
             id=new_session_id(now),
-            source=self._source,
+            source=self._parts.source,
             title="New session",
             title_source=TitleSource.DERIVED,
             cwd=str(cwd),
@@ -101,16 +129,26 @@ class Hub:
             created_at=now,
             last_activity_at=now,
             route=route or self.choice.route,
+            personality=self._parts.prompts.new_personality,
         )
         notice = "" if route else self.greeting
         s = OpenSession(self._parts, session, route or self.choice.route, [], is_stored=False, opening_notice=notice)
         return self._add(s)
 
     @property
+    def models(self) -> ModelChoice:
+        """The models there are to choose from, and the one of a new session."""
+        return self._models
+
+    @property
+    def choice(self) -> Choice:
+        """What a new session talks to, and why."""
+        return self._models.chosen
+
+    @property
     def greeting(self) -> str:
         """What answers in a new session, why, and how to change it."""
-        said = (self.choice.problem, self.choice.why, self.choice.how_to_change)
-        return " ".join(part for part in said if part)
+        return self._models.greeting
 
     async def latest(self, workspace: Path) -> str | None:
         """The session last worked in, in this workspace if there is one, else anywhere."""
@@ -121,18 +159,31 @@ class Hub:
         found = await self._read(find)
         return found.id if found else None
 
-    async def listing(self, limit: int = 50) -> list[SessionLine]:
-        """The sessions last worked in, newest first."""
-        stored = await self._read(lambda tables: tables.sessions.listing(limit))
-        return [self._line(session) for session in stored]
+    async def listing(self, limit: int = LISTED, before: tuple[float, str] | None = None) -> list[SessionLine]:
+        """The sessions last worked in, newest first, then those that are pinned; or the next page of them."""
+        return self._lines(await self._read(lambda tables: listed(tables, limit, before)))
 
     async def end(self, session_id: str, reason: EndReason) -> None:
-        """Close a session for good, by the person's own command; a turn in it is stopped first."""
-        runtime = self._runtimes.pop(session_id, None)
-        if runtime is not None:
-            await runtime.close("the session was ended")
+        """Close a session for good, by the person's own command; a turn in it is stopped first.
+
+        Whoever shows it goes on showing it. What is sent in it opens it again, unless it was deleted.
+        """
+        runtime = self._runtimes.get(session_id)
         now = time.time()
-        await asyncio.wrap_future(self._parts.db.write(lambda tables: tables.sessions.end(session_id, reason, now)))
+
+        def end(tables: Tables) -> None:
+            tables.sessions.end(session_id, reason, now)
+
+        if runtime is None:
+            await asyncio.wrap_future(self._parts.db.write(end))
+            return
+        await runtime.close("the session was ended")
+        self._parts.grants.forget(session_id)
+        if runtime.mode is Mode.YOLO:
+            runtime.s.mode = Mode.ASK
+        await runtime.s.write(end)
+        if reason is EndReason.DELETED:
+            runtime.lose(SessionDeleted(session_id=session_id))
 
     def runtime(self, session_id: str) -> Runtime:
         """An open session. Raises NoSuchSession."""
@@ -142,13 +193,47 @@ class Hub:
 
     # --- what a person can do
 
-    def submit(self, session_id: str, text: str) -> None:
-        """Send text in the session that was shown at Enter; it waits in line while a turn runs there."""
-        self.runtime(session_id).submit(text)
+    def submit(self, session_id: str, text: str, parts: str = "") -> None:
+        """Send text in the session that was shown at Enter; it waits in line while a turn runs there.
+
+        With images it can't wait (agent/image_files.py makes the `parts`). Raises SessionBusy.
+        """
+        self.runtime(session_id).submit(text, parts)
 
     def interrupt(self, session_id: str) -> bool:
         """Stop the session's turn. False when none runs."""
         return self.runtime(session_id).interrupt()
+
+    def compact(self, session_id: str, focus: str = "") -> None:
+        """Make a conversation smaller now: a model summarises the most of it, with regard to `focus`.
+
+        Events tell how it goes, from CompactionStarted to CompactionEnded; `interrupt` stops it, and what is submitted
+        meanwhile waits in line. Raises SessionBusy.
+        """
+        self.runtime(session_id).compact(focus)
+
+    async def undo_compaction(self, session_id: str) -> None:
+        """Bring back what the latest compaction took out of the conversation, while nothing was answered since.
+
+        Raises SessionBusy, BusyElsewhere, NoCompactionToUndo or AnsweredSinceCompaction.
+        """
+        await self.runtime(session_id).undo_compaction()
+
+    async def rewind_preview(self, session_id: str, prompt_id: int) -> Preview:
+        """What going back to before something the person said would come to, its files too; nothing is changed."""
+        return await preview(self.runtime(session_id).s, prompt_id)
+
+    async def rewind(self, session_id: str, seen: Preview, scope: Scope, also: Collection[str] = ()) -> Outcome:
+        """Go back as the preview says, and of the conflicts among its files restore those in `also`."""
+        return await rewind(self.runtime(session_id), seen, scope, also)
+
+    async def undo_rewind(self, session_id: str) -> Outcome:
+        """Bring back what the latest rewind that stands took away, its files too."""
+        return await undo(self.runtime(session_id))
+
+    async def branch(self, session_id: str, title: str = "", before_id: int = 0) -> str:
+        """The id of a new session with all that was said in one, or was before a prompt; that one is left as it is."""
+        return await branch(self.runtime(session_id), title, before_id)
 
     def answer(self, request_id: str, answer: Answer) -> bool:
         """Settle a request. False when it was settled before: nothing changes."""
@@ -168,48 +253,84 @@ class Hub:
 
     def resolve(self, name: str, current: Route) -> Route:
         """The route that `provider:model`, a provider or a model of the current provider stands for. Raises UserError."""
-        return resolve(name, self.profile.settings, self.profile.secrets, current, self._local)
+        return self._models.resolve(name, current)
+
+    async def take_up_key(self, session_id: str, name: str) -> bool:
+        """A key was saved: what it makes possible takes the demo's place, for new sessions and for this one.
+
+        False where it changes nothing in this session.
+        """
+        runtime = self.runtime(session_id)
+        if not self._models.renew(name) or runtime.s.route.api_mode is not ApiMode.DEMO or runtime.is_busy:
+            return False
+        await runtime.switch(self.choice.route)
+        if runtime.s.opening_notice:
+            runtime.s.opening_notice = self.greeting
+        return self.choice.route.api_mode is not ApiMode.DEMO
 
     def needs_confirmation(self, session_id: str) -> str:
         """Why the first prompt on this route must be confirmed, "" when it need not be.
 
         A paid provider that was chosen only because its key lay in the environment is never used unasked.
         """
-        route = self.runtime(session_id).s.route
-        if not self.choice.is_paid_guess or self._is_confirmed or route != self.choice.route:
-            return ""
-        return f"{self.choice.why} Sending this prompt to {route.model} at {route.provider} may cost money. Use it from now on?"
+        return self._models.needs_confirmation(self.runtime(session_id).s.route)
 
     async def confirm(self) -> None:
         """Remember that the person wants the provider that was found in the environment."""
-        self._is_confirmed = True
-        name = self.choice.route.provider
-        await asyncio.wrap_future(self._parts.db.write(lambda tables: tables.state.put(f"confirmed:{name}", "yes")))
+        await self._models.confirm()
 
     @property
     def remarks(self) -> list[str]:
         """What is wrong in the files of the home, or not in force, a sentence each; everything else in them holds."""
         others = (self.profile.db.note, self.profile.ignored)
-        return [*(problem.sentence for problem in self.profile.problems), *filter(None, others)]
+        said = (*(problem.sentence for problem in self.profile.problems), *filter(None, others))
+        return [self.profile.secrets.mask(sentence) for sentence in said]
 
     async def look_around(self) -> list[str]:
-        """After the first frame: what a person should know about the choice of a model, a sentence each.
+        """After the first frame: what a person should know, a sentence each."""
+        about_model, left = await asyncio.gather(self._models.look(), settled_leftovers(self.profile.home.running))
+        said = notice(left, "/processes stop")
+        return [*about_model, self.profile.secrets.mask(said)] if said else about_model
 
-        A server on this machine is offered, not taken; a model that its provider no longer lists is told.
+    # --- what other processes do
+
+    async def data_version(self) -> int:
+        """Another number than before where another process has changed something; nothing done here changes it."""
+        return await asyncio.wrap_future(self._parts.db.data_version())
+
+    async def catch_up(self) -> list[SessionLine]:
+        """Take in what other processes did to the sessions that are open here; all lines of a list as they are now.
+
+        New rows are announced like any others.
         """
-        route = self.choice.route
-        if route.api_mode is not ApiMode.DEMO:
-            key = self.profile.secrets.get(route.key_ref) if route.key_ref else None
-            missing = await check_model(route, key) if self.choice.is_paid_guess else None
-            return [missing] if missing else []
-        if not self.profile.settings.probe_local:
-            return []
-        self._local = await probe_local()
-        return [
-            f"{server.label} answers on this machine. To use it: /model {server.name}:{server.first_model.id}"
-            for server in self._local
-            if server.first_model is not None
-        ]
+        known = {
+            runtime.id: (known_of(runtime.s), runtime.queued_ids)
+            for runtime in self._runtimes.values()
+            if runtime.s.is_stored and not (runtime.s.is_behind or runtime.is_deleted)
+        }
+
+        def look(tables: Tables) -> tuple[list[Listed], list[Seen]]:
+            return listed(tables, LISTED), [look_at(tables, id_, *one) for id_, one in known.items()]
+
+        newest, found = await self._read(look)
+        for seen in found:
+            self._take_in(masked_seen(self.profile.secrets.masking, seen))
+        return self._with_open(self._lines(newest))
+
+    def _take_in(self, seen: Seen) -> None:
+        runtime = self._runtimes.get(seen.session_id)
+        if runtime is None:
+            return  # its opening failed meanwhile
+        for event in take_in(runtime, seen, self._models.route_of):
+            self._publish(event)
+
+    def _with_open(self, lines: list[SessionLine]) -> list[SessionLine]:
+        """Before the stored sessions those that are not stored yet, behind them those that are too old to be listed."""
+        listed = {line.session.id for line in lines}
+        others = [self.line(id_) for id_ in reversed(self._runtimes) if id_ not in listed]
+        unstored = [line for line in others if not self._runtimes[line.session.id].s.is_stored]
+        listed_here = (line for line in others if not line.is_deleted and not line.session.is_archived)
+        return [*unstored, *lines, *(line for line in listed_here if line not in unstored)]
 
     # --- what a listener can know
 
@@ -219,6 +340,27 @@ class Hub:
 
     def context(self, session_id: str) -> ContextFigure:
         return self.runtime(session_id).s.context()
+
+    def context_split(self, session_id: str) -> ContextSplit:
+        """What fills the context of a session, by category."""
+        return split_of(self.runtime(session_id).s)
+
+    async def compaction_plan(self, session_id: str) -> CompactionPlan:
+        """What `compact` would keep and summarise now; nothing is asked or changed."""
+        return await plan_of(self.runtime(session_id).s)
+
+    async def switch_preflight(self, session_id: str, route: Route) -> Switch:
+        """What going on with another model would mean for the conversation as it is."""
+        return await preflight_of(self.runtime(session_id).s, route)
+
+    async def usage(self, session_id: str) -> Spending:
+        """What the session took, and all sessions together in the last days."""
+        return await read_spending(self._parts, session_id)
+
+    @property
+    def losses(self) -> list[str]:
+        """What would be lost if hermes ended now, a sentence for each session."""
+        return [runtime.s.loss for runtime in self._runtimes.values() if runtime.s.loss]
 
     def listen(self, session_id: str | None = None) -> Listener:
         """Events of one session, or of all, from now on."""
@@ -230,23 +372,34 @@ class Hub:
         self._listeners = [(wanted, other) for wanted, other in self._listeners if other is not listener]
 
     async def close(self, cause: str) -> None:
-        """Stop every turn and settle it. The sessions stay open in the store: leaving never ends a conversation."""
+        """Stop every turn and settle it. The sessions stay open in the store: leaving never ends a conversation.
+
+        What waits for a full disk is tried a last time; then `losses` says what is lost.
+        """
+        runtimes = list(self._runtimes.values())
         try:
-            await asyncio.gather(*(runtime.close(cause) for runtime in self._runtimes.values()))
+            await asyncio.gather(*(runtime.close(cause) for runtime in runtimes))
+            await asyncio.gather(*(runtime.s.backlog.close() for runtime in runtimes))
         finally:
             await self._release()
 
     # --- inside
 
     def _add(self, s: OpenSession) -> Runtime:
-        runtime = Runtime(s, self.profile.home.locks, self._publish)
+        runtime = Runtime(s, self._publish)
         self._runtimes[s.id] = runtime
         return runtime
 
-    def _line(self, session: Session) -> SessionLine:
-        runtime = self._runtimes.get(session.id)
-        state = runtime.state if runtime else Live.IDLE
-        return SessionLine(session, state, session.id in self._unread, len(self.pending(session.id)))
+    def _line(self, session: Session, standing: Status = Status.COMPLETE) -> SessionLine:
+        runtime, is_unread = self._runtimes.get(session.id), session.id in self._unread
+        if runtime is None:
+            return SessionLine(session, Live.IDLE, is_unread, 0, standing=standing)
+        asking, since = len(self.pending(session.id)), runtime.working_since
+        return SessionLine(session, runtime.state, is_unread, asking, runtime.is_deleted, working_since=since)
+
+    def _lines(self, stored: Sequence[Listed]) -> list[SessionLine]:
+        masking = self.profile.secrets.masking
+        return [self._line(masked_session(masking, one.session), one.standing) for one in stored]
 
     async def _read(self, look: Callable[[Tables], T]) -> T:
         return await asyncio.wrap_future(self._parts.db.read(look))

@@ -5,18 +5,45 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from agent.approvals.grants import Grants
 from agent.approvals.inbox import Inbox
+from agent.config.settings import ProviderSettings, Settings
+from agent.config.terminal_settings import Sandboxing
+from agent.context.weights import LearnedWeights
+from agent.context.window import Windows
+from agent.fallback import FallbackChain
 from agent.hub import Hub
-from agent.open_session import Parts
+from agent.parts import Parts
 from agent.profile import Profile
+from agent.prompt_source import PromptSource
 from agent.providers.base import Provider
-from agent.route import Choice, check_supported, choose_route, missing_key, request_extras
+from agent.providers.wire_log import RecordedProvider, WireLog, wire_log_path
+from agent.route import (
+    Choice,
+    auxiliary_route,
+    choose_route,
+    compatibility,
+    key_headers,
+    missing_key,
+    request_extras,
+    resolve,
+    timeouts,
+)
+from agent.titles import Titles
 from agent.tools.base import Workplace
+from agent.tools.call_record import CallRecords
+from agent.tools.jobs import end_all
+from agent.tools.past import Past
 from agent.tools.registry import TOOLS, definitions
-from agent.tools.shell_run import end_all
+from agent.tools.seen_files import SeenFiles
+from agent.tools.session_sandbox import SessionSandbox
 from agent.tools.withheld import Withheld
 from session.models import ApiMode, Route, Session
+
+if TYPE_CHECKING:
+    from agent.checkpoints.checkpoints import Checkpoints
 
 
 async def open_hub(profile: Profile, *, source: str, is_attended: bool, model: str = "") -> Hub:
@@ -27,24 +54,53 @@ async def open_hub(profile: Profile, *, source: str, is_attended: bool, model: s
     choice = choose_route(profile.settings, profile.secrets, model or None)
     providers = Providers(profile)
     withheld: defaultdict[str, Withheld] = defaultdict(lambda: Withheld(lambda: profile.secrets.withheld))
+    seen: defaultdict[str, SeenFiles] = defaultdict(SeenFiles)
+    sandboxes: defaultdict[str, SessionSandbox] = defaultdict(lambda: SessionSandbox(profile.settings.terminal.sandbox))
+    prompts = PromptSource(profile)
+    windows, weights, is_confirmed, _ = await asyncio.gather(
+        Windows.load(profile.db),
+        LearnedWeights.load(profile.db),
+        _is_confirmed(profile, choice),
+        asyncio.to_thread(prompts.read_personalities),
+    )
+    settings, secrets = profile.settings, profile.secrets
+    histories = Histories(profile)
+    titles = Titles(lambda main: auxiliary_route(settings, secrets, main), is_on=settings.auxiliary.titles)
     parts = Parts(
         profile=profile.name,
+        source=source,
         db=profile.db,
         settings=profile.settings,
         inbox=Inbox(),
         tools=TOOLS,
-        tool_definitions=definitions(),
+        tool_definitions=definitions(is_sandboxed=profile.settings.terminal.sandbox is not Sandboxing.OFF),
         provider_for=providers.get,
-        place_for=lambda session: _place(profile, session, withheld[session.id]),
+        place_for=lambda session: _place(
+            profile, session, withheld[session.id], seen[session.id], sandboxes[session.id]
+        ),
         secrets=profile.secrets,
         extras_for=lambda route: request_extras(profile.settings, route),
+        compatibility_for=lambda route: compatibility(profile.settings, route),
+        fallback=FallbackChain(
+            profile.settings.fallback, lambda name: resolve(name, profile.settings, profile.secrets)
+        ),
+        windows=windows,
+        weights=weights,
+        titles=titles,
+        grants=Grants(
+            profile.home.config, f"{profile.home.shown}/{profile.home.config.name}", settings, profile.read_settings
+        ),
+        prompts=prompts,
         is_attended=is_attended,
+        history_for=histories.of,
     )
 
     async def release() -> None:
-        await asyncio.gather(end_all(profile.home.outputs), providers.close())
+        await titles.close()
+        await windows.close()
+        await asyncio.gather(end_all(profile.home.outputs), providers.close(), histories.close())
 
-    return Hub(profile, parts, choice, source, await _is_confirmed(profile, choice), release)
+    return Hub(profile, parts, choice, is_confirmed, release)
 
 
 class Providers:
@@ -52,10 +108,11 @@ class Providers:
 
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
-        self._made: dict[tuple[str, str, ApiMode], Provider] = {}
+        self._made: dict[tuple[str, str, str, ApiMode], Provider] = {}
+        self._wire_log = WireLog(wire_log_path(profile.home.logs))
 
     def get(self, route: Route) -> Provider:
-        server = (route.base_url, route.key_ref, route.api_mode)
+        server = (route.provider, route.base_url, route.key_ref, route.api_mode)
         if server not in self._made:
             self._made[server] = self._make(route)
         return self._made[server]
@@ -66,43 +123,95 @@ class Providers:
             from agent.providers.demo import DemoProvider
 
             return DemoProvider(home=self._profile.home.shown)
-        check_supported(route)
-        if not self._has_key(route):  # a stored session may outlive the key it was made with
-            raise missing_key(route.provider, route.key_ref, self._profile.secrets)
-        from agent.providers.chat import ChatProvider
-        from agent.providers.keyed import KeyedProvider
         from agent.providers.retry import RetryingProvider
 
-        secrets = self._profile.secrets
-        chat = KeyedProvider(
-            lambda: self._key(route),
-            lambda: secrets.outdate(route.key_ref),
-            lambda key: ChatProvider(route.base_url, key),
+        settings, outputs = self._profile.settings.agent, self._profile.home.outputs
+        return RetryingProvider(
+            self.direct(route),
+            stream_retries=settings.stream_retries,
+            request_retries=settings.api_max_retries,
+            outputs=lambda session: outputs / session,
         )
-        return RetryingProvider(chat, stream_retries=self._profile.settings.agent.stream_retries)
 
-    def _has_key(self, route: Route) -> bool:
-        return not route.key_ref or self._profile.secrets.has(route.key_ref)
+    def direct(self, route: Route) -> Provider:
+        """A client of a server that asks each request once; it belongs to the caller. Raises RouteError."""
+        from agent.providers.keyed import KeyedProvider
 
-    async def _key(self, route: Route) -> str:
+        settings, secrets = self._profile.settings, self._profile.secrets
+        keyed = KeyedProvider(
+            lambda: self.key(route),
+            lambda: secrets.outdate(route.key_ref),
+            lambda key: client_of(route, key, settings),
+        )
+        return RecordedProvider(keyed, self._wire_log)
+
+    async def key(self, route: Route) -> str:
         """The key for the next request, "" where the server takes none. Raises RouteError, NoKey."""
         secrets = self._profile.secrets
         key = await secrets.fresh(route.key_ref)
-        if route.key_ref and key is None:
+        if route.key_ref and key is None:  # a stored session may outlive the key it was made with
             raise missing_key(route.provider, route.key_ref, secrets)
         return key or ""
 
     async def close(self) -> None:
         await asyncio.gather(*(provider.aclose() for provider in self._made.values()))
+        await self._wire_log.flush()
 
 
-def _place(profile: Profile, session: Session, withheld: Withheld) -> Workplace:
+class Histories:
+    """The file checkpoints of the sessions that work here, each made when it is first asked for."""
+
+    def __init__(self, profile: Profile) -> None:
+        self._profile = profile
+        self._made: dict[tuple[str, str], Checkpoints] = {}
+
+    def of(self, session: Session) -> Checkpoints:
+        """Those of a session, for the workspace that it has now."""
+        from agent.checkpoints.checkpoints import Checkpoints  # what a start need not pay for
+
+        key = (session.id, session.workspace)
+        if key not in self._made:
+            environ, root = self._profile.secrets.child_environ(), Path(session.workspace)
+            self._made[key] = Checkpoints(self._profile.home, session.id, root, environ)
+        return self._made[key]
+
+    async def close(self) -> None:
+        await asyncio.gather(*(checkpoints.close() for checkpoints in self._made.values()))
+
+
+def client_of(route: Route, key: str, settings: Settings) -> Provider:
+    from agent.providers.http import Network
+
+    own = settings.providers.get(route.provider, ProviderSettings())
+    is_typed = settings.agent.sdk_transform
+    headers = {**own.extra_headers, **key_headers(settings, route, key)}
+    network = Network(own.proxy, str(Path(own.ca_file).expanduser()) if own.ca_file else "")
+    if route.api_mode is ApiMode.RESPONSES:
+        from agent.providers.responses import ResponsesProvider
+
+        return ResponsesProvider(
+            route.base_url, key, headers, lambda: timeouts(settings, route), network, is_typed=is_typed
+        )
+    from agent.providers.chat import ChatProvider
+
+    return ChatProvider(route.base_url, key, headers, lambda: timeouts(settings, route), network, is_typed=is_typed)
+
+
+def _place(
+    profile: Profile, session: Session, withheld: Withheld, seen: SeenFiles, sandbox: SessionSandbox
+) -> Workplace:
     return Workplace(
         cwd=Path(session.cwd),
         root=Path(session.workspace),
         environ=profile.secrets.child_environ(),
         outputs=profile.home.outputs / session.id,
         withheld=withheld,
+        seen=seen,
+        records=CallRecords(profile.home.running, session.id, profile.secrets.mask),
+        web=profile.settings.web,
+        past=Past(profile.db, session.id, profile.secrets.mask),
+        home=profile.home.root,
+        sandbox=sandbox,
     )
 
 

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from agent.config.dotenv_file import read_names
 from agent.config.home import Home, find_home, launch_home
 from agent.config.load import load_settings
 from agent.config.private_files import tighten_home
@@ -22,6 +25,9 @@ from agent.config.settings import Loaded, Settings
 from agent.providers.keys import key_commands, key_names
 from agent.workspace import find_workspace
 from session.db import SessionDB
+
+if TYPE_CHECKING:
+    from agent.config.trust import Trust
 
 PROJECT_CONFIG = ".hermes/config.yaml"
 NO_FLAGS: Mapping[str, str] = {}
@@ -45,6 +51,9 @@ class Profile:
     environ: Mapping[str, str] = field(repr=False)
     lock: ProfileLock = field(repr=False)
     read_settings: Callable[[], Loaded] = field(repr=False)  # anew, as they are on the disk now; blocks
+    trust: Callable[[], Trust | None] = field(
+        repr=False
+    )  # which projects may act; None: none does, whatever is recorded
     is_routed: bool = False
     ignored: str = ""
 
@@ -98,7 +107,8 @@ class _Ask:
 
 def _opened(home: Home, db: SessionDB, lock: ProfileLock, environ: Mapping[str, str], ask: _Ask) -> Profile:
     launch = launch_home(environ)
-    project, ignored = _project(launch, ask)
+    trust = _trust(launch, ask)
+    project, ignored = _project(trust, ask)
 
     def read_settings() -> Loaded:
         shown = f"{home.shown}/{home.config.name}"
@@ -120,34 +130,48 @@ def _opened(home: Home, db: SessionDB, lock: ProfileLock, environ: Mapping[str, 
     )
     problems = (*tighten_home(home), *loaded.problems, *shared, *problems)
     return Profile(
-        home.name, home, loaded.settings, secrets, db, problems, seen, lock, read_settings, is_routed, ignored
+        home.name, home, loaded.settings, secrets, db, problems, seen, lock, read_settings, trust, is_routed, ignored
     )
 
 
 def seen_from(home: Home, environ: Mapping[str, str], names: Iterable[str]) -> Mapping[str, str]:
-    """What a profile may see of the process's environment; `names` hold the keys of its own model servers.
+    """What a profile may see of the process's environment; `names` hold the keys of its own model servers. Looks only.
 
     A hermes that the commands of a routed profile start is one of the same profile.
     """
     launch = launch_home(environ)
     if home.root == launch.root:
         return environ
-    settings = load_settings(launch.config, f"{launch.shown}/{launch.config.name}").settings
-    secrets, _ = load_secrets(launch.env, environ, key_names(settings), f"{launch.shown}/{launch.env.name}")
-    scrubbed = without_credentials(environ, {*names, *key_names(settings)}, secrets)
+    shown = f"{launch.shown}/{launch.config.name}"
+    launch_names = key_names(load_settings(launch.config, shown, is_remembered=False).settings)
+    secrets = Secrets(read_names(launch.env)[0], environ, launch_names)
+    scrubbed = without_credentials(environ, {*names, *launch_names}, secrets)
     return {**scrubbed, "HERMES_HOME": str(home.root)}
 
 
-def _project(launch: Home, ask: _Ask) -> tuple[tuple[str, str] | None, str]:
+def _trust(launch: Home, ask: _Ask) -> Callable[[], Trust | None]:
+    """The trust of this process, read in when it is first asked for."""
+
+    @cache
+    def trust() -> Trust | None:
+        if ask.cwd is None:
+            return None
+        from agent.config.trust import Trust
+
+        return Trust.of(launch)
+
+    return trust
+
+
+def _project(trusted: Callable[[], Trust | None], ask: _Ask) -> tuple[tuple[str, str] | None, str]:
     """The project's own config where it is trusted, and what to say where something of it is not."""
     if ask.cwd is None:
         return None, ""
     folder = find_workspace(ask.cwd)
     if not ask.is_trusting and not (folder / PROJECT_CONFIG).exists():
         return None, ""  # as nearly always; a start need not pay for the rest
-    from agent.config.trust import Trust
-
-    trust = Trust.of(launch)
+    trust = trusted()
+    assert trust is not None
     if ask.is_trusting:
         trust.add_for_this_run(folder)
     text = trust.trusted_text(folder, PROJECT_CONFIG)

@@ -22,6 +22,12 @@ class StillWorking(UserError):
     sentence = "A turn still runs in the profile {name}. Let it end or interrupt it, then rename the profile."
 
 
+class NotStoredYet(UserError):
+    """The disk took no writes, so that a conversation goes on in memory."""
+
+    sentence = "The profile {name} can't be renamed now, because what was said would get lost: {loss}"
+
+
 class NamedByHome(UserError):
     """HERMES_HOME is the profile's folder."""
 
@@ -51,12 +57,18 @@ class OpenProfiles:
         self._front = front
         self._profiles: dict[str, Profile] = {first.name: first}
         self._hubs: dict[str, Hub] = {}
+        self._opened_hubs: list[Hub] = []  # also those that are closed
         self._masks: list[Callable[[str], str]] = [first.secrets.mask]
         self._opening = asyncio.Lock()  # a profile has one hub, however often it is asked for
 
     @property
     def hubs(self) -> tuple[Hub, ...]:
         return tuple(self._hubs.values())
+
+    @property
+    def losses(self) -> list[str]:
+        """What would be lost if hermes ended now, or is lost when all is closed; a sentence for each session."""
+        return [loss for hub in self._opened_hubs for loss in hub.losses]
 
     def mask(self, text: str) -> str:
         """The text without the secrets of any profile that is or was open: they share one log."""
@@ -116,7 +128,9 @@ class OpenProfiles:
         if name not in self._profiles:
             self._profiles[name] = profile
             self._masks.append(profile.secrets.mask)
-        return await open_hub(profile, source=self._front.source, is_attended=self._front.is_attended, model=model)
+        hub = await open_hub(profile, source=self._front.source, is_attended=self._front.is_attended, model=model)
+        self._opened_hubs.append(hub)
+        return hub
 
     def _load(self, name: str) -> Profile:
         return Profile.load(self._environ, name=name, cwd=self._front.cwd)
@@ -124,6 +138,8 @@ class OpenProfiles:
     def _check_renaming(self, hub: Hub) -> None:
         if hub.is_busy:
             raise StillWorking(name=hub.profile.name)
+        if hub.losses:
+            raise NotStoredYet(name=hub.profile.name, loss=hub.losses[0])
         if not hub.profile.is_routed and hub.profile.name != DEFAULT:
             raise NamedByHome(root=hub.profile.home.root, name=hub.profile.name)
 

@@ -7,13 +7,16 @@ from difflib import get_close_matches
 from typing import cast
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
+from agent.config.alias_settings import AliasSettings
 from agent.config.secrets import Secrets
-from agent.config.settings import ModelEntry, ProviderSettings, Settings
+from agent.config.settings import CompatibilitySettings, ModelEntry, ProviderSettings, Settings
+from agent.providers.compatibility import KNOWN_SWITCHES, STANDARD, Compatibility, KeyHeader
 from agent.providers.keys import key_name
 from agent.providers.local import LocalServer
 from agent.providers.registry import DEMO, DEMO_ROUTE, HOSTED, KNOWN, KnownProvider
+from agent.providers.watch import Timeouts
 from session.errors import UserError
 from session.models import ApiMode, Route
 
@@ -22,11 +25,18 @@ class RouteError(UserError):
     """A model that was asked for can't be reached as it is configured."""
 
 
+class MissingKey(RouteError):
+    """The provider takes a key, and there is none."""
+
+    sentence = "The provider {provider} needs a key. {how}"
+
+
 class Choice(Struct, frozen=True):
     """The route to start with, and what to tell about it.
 
     `is_paid_guess`: nobody named this provider, its key was merely in the environment; the first send is confirmed.
-    `problem`: what was configured but can't be had, when the demo stands in for it.
+    `problem`: what was configured but can't be had, when the demo stands in for it. `lacking`: the keys of which any one
+    would change the choice.
     """
 
     route: Route
@@ -34,6 +44,7 @@ class Choice(Struct, frozen=True):
     how_to_change: str
     is_paid_guess: bool = False
     problem: str = ""
+    lacking: tuple[str, ...] = ()
 
 
 def choose_route(
@@ -47,23 +58,27 @@ def choose_route(
     book = Routes(settings, secrets, local)
     if model:
         route = book.resolve(model)
-        return Choice(route, f"{route.model} at {route.provider} answers, as the command line says.", _how(settings))
+        return Choice(route, _answers(route, "the command line"), _how(settings))
     if settings.unread:
         return _stand_in(settings, settings.unread)
     try:
         configured = book.configured()
+    except MissingKey as error:
+        return replace(_stand_in(settings, str(error)), lacking=(str(error.values["key_env"]),))
     except RouteError as error:
         return _stand_in(settings, str(error))
     if configured is not None:
-        why = f"{configured.model} at {configured.provider} answers, as {settings.file} says."
-        return Choice(configured, why, _how(settings))
+        return Choice(configured, _answers(configured, settings.model_source), _how(settings))
     return _by_key(book) or _by_local_server(book) or _demo(settings)
 
 
 def resolve(
     name: str, settings: Settings, secrets: Secrets, current: Route | None = None, local: Sequence[LocalServer] = ()
 ) -> Route:
-    """The route for `provider:model`, a provider, a model of the current provider, or `demo`. Raises RouteError."""
+    """The route for `provider:model`, an alias, a provider, a model of the current provider, or `demo`.
+
+    Raises RouteError.
+    """
     return Routes(settings, secrets, local).resolve(name, current)
 
 
@@ -71,22 +86,80 @@ def request_extras(settings: Settings, route: Route) -> dict[str, object]:
     """What the config adds to the body of each request on this route; a model's own overrides win, mapping by mapping."""
     provider = settings.providers.get(route.provider, ProviderSettings())
     entry = provider.models.get(route.model, ModelEntry())
-    return _merged(provider.extra_body, entry.request_overrides)
+    options = _options(entry, longest_answer(settings, route), route, compatibility(settings, route))
+    return merged(merged(provider.extra_body, options), entry.request_overrides)
 
 
-def check_supported(route: Route) -> None:
-    """Raises RouteError for a protocol that this version does not speak yet."""
-    if route.api_mode is ApiMode.RESPONSES:
-        raise RouteError(
-            reason=f"{route.provider} is set to api_mode responses, which comes in a later version. Use chat_completions."
-        )
+def _options(entry: ModelEntry, longest: int | None, route: Route, switches: Compatibility) -> dict[str, object]:
+    """What is set of a model, under the names that the protocol has for it."""
+    is_chat = route.api_mode is ApiMode.CHAT
+    effort = entry.reasoning_effort.value if entry.reasoning_effort else None
+    thinking: dict[str, object] = {"reasoning_effort": effort} if is_chat else {"reasoning": {"effort": effort}}
+    said: dict[str, object] = {
+        **(thinking if effort else {}),
+        (switches.max_tokens_field.value if is_chat else "max_output_tokens"): longest,
+        "temperature": entry.temperature,
+    }
+    return {name: value for name, value in said.items() if value is not None}
 
 
-def missing_key(provider: str, key_env: str, secrets: Secrets) -> RouteError:
-    needed = f"The provider {provider} needs a key. Put {key_env}=... into {secrets.file}"
+def longest_answer(settings: Settings, route: Route) -> int | None:
+    """The longest answer that is asked for on a route, in tokens; None where nothing is said of it."""
+    provider = settings.providers.get(route.provider, ProviderSettings())
+    limits = (provider.models.get(route.model, ModelEntry()).max_tokens, settings.agent.max_tokens)
+    return min((limit for limit in limits if limit is not None), default=None)
+
+
+def compatibility(settings: Settings, route: Route) -> Compatibility:
+    """The switches of a route: what is known of the server, over it what the config says of it, then of the model.
+
+    A server of the person's own is not taken for the known one whose name it bears.
+    """
+    provider = settings.providers.get(route.provider, ProviderSettings())
+    entry = provider.models.get(route.model, ModelEntry())
+    known = KNOWN.get(route.provider)
+    is_known_place = known is not None and known.is_at(route.base_url)
+    switches = KNOWN_SWITCHES.get(route.provider, STANDARD) if is_known_place else STANDARD
+    for said in (provider.compatibility, entry.compatibility):
+        switches = replace(switches, **{name: value for name, value in asdict(said).items() if value is not None})
+    return switches
+
+
+def timeouts(settings: Settings, route: Route) -> Timeouts:
+    """How long a request on this route may take: what the config says of its provider, else of all."""
+    provider = settings.providers.get(route.provider, ProviderSettings())
+    own = {name: value for name, value in asdict(provider.timeouts).items() if value is not None}
+    return Timeouts(**{**asdict(settings.timeouts), **own, "drain_s": settings.agent.stream_drain_timeout_s})
+
+
+def key_headers(settings: Settings, route: Route, key: str) -> dict[str, str]:
+    """The header that carries the key where that is not the usual one."""
+    header = compatibility(settings, route).key_header
+    return {header.value: key} if key and header is not KeyHeader.AUTHORIZATION else {}
+
+
+def auxiliary_route(settings: Settings, secrets: Secrets, main: Route, local: Sequence[LocalServer] = ()) -> Route:
+    """The route for titles and summaries: what `auxiliary` names, else the main one. Raises RouteError."""
+    provider, model = settings.auxiliary.provider, settings.auxiliary.model
+    book = Routes(settings, secrets, local)
+    if provider in ("", "auto"):
+        return book.resolve(model, main) if model else main
+    return DEMO_ROUTE if provider == DEMO else book.route(provider, model)
+
+
+def missing_key(provider: str, key_env: str, secrets: Secrets) -> MissingKey:
+    """What to do about it, on the screen and in a shell: the same sentence is read in both."""
     if secrets.is_routed:
-        return RouteError(reason=f"{needed}. Keys in the environment are for the profile hermes was started for.")
-    return RouteError(reason=f"{needed}, or set {key_env} in the environment before you start hermes.")
+        how = (
+            f"Give it with /key {key_env} on the screen, or put {key_env}=... into {secrets.file}. "
+            "Keys in the environment are for the profile hermes was started for."
+        )
+    else:
+        how = (
+            f"Give it with /key {key_env} on the screen or hermes secrets set {key_env} in a shell, "
+            f"or set {key_env} in the environment before you start hermes."
+        )
+    return MissingKey(provider=provider, key_env=key_env, how=how)
 
 
 class Routes(Struct, frozen=True):
@@ -102,6 +175,10 @@ class Routes(Struct, frozen=True):
             raise RouteError(reason="Name a model as provider:model, for example openai:gpt-4.1, or demo.")
         if wanted == DEMO:
             return DEMO_ROUTE
+        alias = self.alias(wanted)
+        return self._in_full(wanted, current) if alias is None else self._by_alias(*alias)
+
+    def _in_full(self, wanted: str, current: Route | None) -> Route:
         provider, colon, model = wanted.partition(":")
         if colon and model.strip() and self._knows(provider):
             return self.route(provider, model.strip())
@@ -137,18 +214,56 @@ class Routes(Struct, frozen=True):
     def has_key(self, provider: KnownProvider) -> bool:
         return self.secrets.has(provider.key_env)
 
+    def alias(self, name: str) -> tuple[str, AliasSettings] | None:
+        """A name of the person's own, as it is written in the config, and what it stands for."""
+        named = self.settings.model_aliases.items()
+        return next(((known, alias) for known, alias in named if known.lower() == name.lower()), None)
+
+    def as_now(self, stored: Route) -> Route:
+        """A route of an earlier time, as the config has its server now. Raises RouteError where it has none any more.
+
+        A server that moved is followed, with the key that the config gives it now: neither an old address nor an old key
+        goes with what is new.
+        """
+        if stored.api_mode is ApiMode.DEMO or self.settings.unread:
+            return stored
+        alias = self.alias(stored.provider)
+        if alias is not None and alias[1].base_url:
+            return stored if alias[1].base_url == stored.base_url else self._by_alias(*alias)
+        own, known = self.settings.providers.get(stored.provider), KNOWN.get(stored.provider)
+        address = (own.base_url if own else "") or (known.base_url if known else "")
+        if own is None and known is None:
+            raise RouteError(reason=self._unknown(stored.provider))
+        return self.with_window(stored) if address == stored.base_url else self.route(stored.provider, stored.model)
+
     # --- inside
 
     def _bare_default(self, model: str) -> Route:
         """model.default without a provider belongs to the only one that the config describes, else to one known to have it."""
-        names = list(self.settings.providers)
+        names = [name for name, own in self.settings.providers.items() if _is_described(own)]
         return self.resolve(model, Route(names[0], "", "", ApiMode.CHAT) if len(names) == 1 else None)
+
+    def _by_alias(self, name: str, alias: AliasSettings) -> Route:
+        """What a name of the person's own stands for: never a matter of which model answers at the moment."""
+        if alias.flaw or not alias.model:
+            flaw = alias.flaw or f"model_aliases.{name} names no model."
+            raise RouteError(reason=f"{flaw} Until it is corrected in {self._file}, {name} is not used.")
+        if not alias.base_url:
+            return self._in_full(alias.model, None) if not alias.provider else self.route(alias.provider, alias.model)
+        if self._knows(name):
+            reason = f"{name} is the name of a provider and of an alias with an address of its own in {self._file}."
+            raise RouteError(reason=f"{reason} Give the alias another name.")
+        if alias.key_env and not self.secrets.has(alias.key_env):
+            raise missing_key(name, alias.key_env, self.secrets)
+        window = alias.context_length or self._stated_window(alias.base_url, alias.model)
+        return Route(name, alias.model, alias.base_url, alias.api_mode, alias.key_env, window)
 
     def _place(self, name: str, own: ProviderSettings, known: KnownProvider | None) -> Route:
         base_url = own.base_url or (known.base_url if known else "")
         if not base_url:
+            example = f", for example {known.example}" if known and known.example else ""
             raise RouteError(
-                reason=f"The provider {name} has no address. Set providers.{name}.base_url in {self._file}."
+                reason=f"The provider {name} has no address. Set providers.{name}.base_url in {self._file}{example}."
             )
         key_env = key_name(name, own)
         if key_env and not self.secrets.has(key_env):
@@ -156,12 +271,20 @@ class Routes(Struct, frozen=True):
         return Route(name, "", base_url, own.api_mode, key_env)
 
     def _with_model(self, route: Route, model: str, own: ProviderSettings, known: KnownProvider | None) -> Route:
-        entry = own.models.get(model, ModelEntry())
-        is_known_place = known is not None and route.base_url == known.base_url
-        stated = self._stated_window(route.base_url, model)
+        named = replace(route, model=model)
+        return replace(named, window=self._window(named, own, known))
+
+    def with_window(self, route: Route) -> Route:
+        """A route of earlier with its window as it is known by now."""
+        own, known = self.settings.providers.get(route.provider, ProviderSettings()), KNOWN.get(route.provider)
+        return replace(route, window=self._window(route, own, known) or route.window)
+
+    def _window(self, route: Route, own: ProviderSettings, known: KnownProvider | None) -> int | None:
+        entry = own.models.get(route.model, ModelEntry())
+        is_known_place = known is not None and known.is_at(route.base_url)
         listed = {item.id: item.window for item in known.models} if known and is_known_place else {}
-        window = entry.context_length or own.context_length or stated or listed.get(model)
-        return replace(route, model=model, window=window)
+        stated = self._stated_window(route.base_url, route.model)
+        return entry.context_length or own.context_length or stated or listed.get(route.model)
 
     def _stated_window(self, base_url: str, model: str) -> int | None:
         servers = (server for server in self.local if server.base_url == base_url)
@@ -219,6 +342,11 @@ class Routes(Struct, frozen=True):
         return self.settings.file
 
 
+def _is_described(own: ProviderSettings) -> bool:
+    """Whether more is said of a provider than what it wants: `hermes provider check` saves that for any it is asked for."""
+    return replace(own, compatibility=CompatibilitySettings()) != ProviderSettings()
+
+
 def _by_key(book: Routes) -> Choice | None:
     """The first provider of the table whose key is at hand."""
     for known in HOSTED:
@@ -251,8 +379,8 @@ def _by_local_server(book: Routes) -> Choice | None:
 
 def _demo(settings: Settings) -> Choice:
     why = "No model is configured and no key was found, so the built-in demo answers."
-    how = f"Set a key such as OPENAI_API_KEY in the environment, or name a model in {settings.file}."
-    return Choice(DEMO_ROUTE, why, how)
+    how = f"On the screen, /model chooses another one and takes its key. {settings.file} can name one, too."
+    return Choice(DEMO_ROUTE, why, how, lacking=tuple(known.key_env for known in HOSTED))
 
 
 def _stand_in(settings: Settings, problem: str) -> Choice:
@@ -260,15 +388,21 @@ def _stand_in(settings: Settings, problem: str) -> Choice:
     return Choice(DEMO_ROUTE, why, _how(settings), problem=problem)
 
 
+def _answers(route: Route, source: str) -> str:
+    name = "The built-in demo" if route == DEMO_ROUTE else f"{route.model} at {route.provider}"
+    return f"{name} answers, as {source} says."
+
+
 def _how(settings: Settings) -> str:
     return f"Change it with /model, or set model.default in {settings.file}."
 
 
-def _merged(below: Mapping[str, object], above: Mapping[str, object]) -> dict[str, object]:
-    merged = dict(below)
+def merged(below: Mapping[str, object], above: Mapping[str, object]) -> dict[str, object]:
+    """One body of a request over another, mapping by mapping."""
+    both = dict(below)
     for name, value in above.items():
-        held = merged.get(name)
+        held = both.get(name)
         if isinstance(held, dict) and isinstance(value, dict):
-            value = _merged(cast("dict[str, object]", held), cast("dict[str, object]", value))
-        merged[name] = value
-    return merged
+            value = merged(cast("dict[str, object]", held), cast("dict[str, object]", value))
+        both[name] = value
+    return both

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 
+from agent.asking import ask, choose_route
 from agent.calls import run_calls
+from agent.context.compaction import is_said
+from agent.context.gates import Gate
+from agent.context.room import Room
 from agent.events import TurnEvent
+from agent.images import left_out
 from agent.open_session import OpenSession, ending_of
-from agent.providers.base import ErrorKind, ModelRequest, ProviderError, Reply
-from agent.request import wire_messages
-from session.models import ExitReason, Finish, Level, ToolCall
+from agent.providers.base import ProviderError, Reply
+from agent.steering import steer
+from session.models import ExitReason, Level, ToolCall
 
 
-async def run_turn(s: OpenSession, text: str) -> AsyncGenerator[TurnEvent, None]:
+async def run_turn(s: OpenSession, text: str, queued_id: int = 0, parts: str = "") -> AsyncGenerator[TurnEvent, None]:
     """Yields what happens, in order, from the stored prompt to the end of the turn.
 
+    `queued_id` is the row in which the text waited, whose place the prompt takes; 0 for none. `parts` are the prompt's.
     Raises ProviderError where the model can't be asked; the caller settles what was begun.
     """
-    for event in await s.begin(text):
+    for event in await s.begin(text, queued_id, parts):
         yield event
     async for event in _converse(s):
         yield event
@@ -34,23 +40,36 @@ async def resume_turn(s: OpenSession, waiting: tuple[ToolCall, ...]) -> AsyncGen
 
 
 async def _converse(s: OpenSession) -> AsyncGenerator[TurnEvent, None]:
+    async for event in choose_route(s):
+        yield event
+    for text in _unsaid(s, left_out(s.rows)):
+        yield await s.store_notice(Level.WARNING, text)
+    room, gate = Room(s), Gate.PREFLIGHT
     for _ in range(s.parts.settings.agent.max_turns):
+        for event in await steer(s):
+            yield event
         reply: Reply | None = None
-        async with aclosing(s.parts.provider_for(s.route).stream(_request(s))) as parts:
+        async with aclosing(_ask_in(room, s, gate)) as parts:
             async for part in parts:
                 if isinstance(part, Reply):
                     reply = part
                 else:
-                    yield s.live(part)
-        reply = _answered(reply)
-        for event in await s.store_reply(reply):
+                    yield part
+        assert reply is not None
+        events, calls = await s.store_reply(reply)
+        for event in events:
             yield event
-        if not reply.calls:
-            yield await s.end(ending_of(reply))
+        await room.answered(reply)
+        for text in _unsaid(s, reply.warnings):
+            yield await s.store_notice(Level.WARNING, text)
+        if not calls:
+            ended = await s.end(ending_of(reply))
+            s.parts.titles.begin(s)
+            yield ended
             return
-        # The stored row holds the calls under ids that are unique in the session.
-        async for event in run_calls(s, s.rows[-1].calls, reply.finish):
+        async for event in run_calls(s, calls, reply.finish):
             yield event
+        gate = Gate.POST_TOOLS
     yield await s.store_notice(
         Level.WARNING,
         f"Stopped after {s.parts.settings.agent.max_turns} requests in one turn. Say “go on” to continue.",
@@ -58,16 +77,21 @@ async def _converse(s: OpenSession) -> AsyncGenerator[TurnEvent, None]:
     yield await s.end(ExitReason.BUDGET)
 
 
-def _request(s: OpenSession) -> ModelRequest:
-    extras = s.parts.extras_for(s.route)
-    return ModelRequest(s.route, wire_messages(s.rows, s.prompt), list(s.parts.tool_definitions), extras)
+async def _ask_in(room: Room, s: OpenSession, gate: Gate) -> AsyncGenerator[TurnEvent | Reply, None]:
+    """Ask with as much of the conversation as fits: made smaller before, and again where the server refuses its size."""
+    while True:
+        async with aclosing(room.make(gate)) as made:
+            async for event in made:
+                yield event
+        try:
+            async with aclosing(ask(s)) as parts:
+                async for part in parts:
+                    yield part
+            return
+        except ProviderError as error:
+            await room.refused(error)
 
 
-def _answered(reply: Reply | None) -> Reply:
-    """The reply, if it says anything; one that was blocked or ran out of room says so by its finish."""
-    is_told = reply is not None and reply.finish in (Finish.LENGTH, Finish.CONTENT_FILTER)
-    if reply is None or not (reply.content or reply.refusal or reply.calls or is_told):
-        raise ProviderError(
-            ErrorKind.UNKNOWN, "The model ended its turn without an answer. Ask again, or try another model (/model)."
-        )
-    return reply
+def _unsaid(s: OpenSession, warnings: Iterable[str]) -> list[str]:
+    """Those that the conversation does not tell yet."""
+    return [text for text in warnings if not is_said(s, text)]

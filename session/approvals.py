@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from session.connection import Connection, SqlRow
+from session.deletion import require_living
 from session.models import Approval, ApprovalRequest
 
 
@@ -13,8 +14,13 @@ class Approvals:
         self._connection = connection
 
     def open(self, request: ApprovalRequest) -> None:
+        """Raises SessionDeleted."""
+        require_living(self._connection, request.session_id)
         self._connection.run(
-            "INSERT INTO approval_requests VALUES (?, ?, ?, ?, ?, ?, ?, '', '', NULL)",
+            """
+            INSERT INTO approval_requests (id, session_id, call_id, tool, shown, why, opened_at, details, approval, cause)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, '', '')
+            """,
             request.id,
             request.session_id,
             request.call_id,
@@ -22,15 +28,26 @@ class Approvals:
             request.shown,
             request.why,
             request.opened_at,
+            request.details,
         )
 
-    def settle(self, request_id: str, approval: Approval, cause: str, at: float) -> bool:
-        """Settle a waiting request. False when it was settled before (or never opened): nothing changed then."""
+    def settle(
+        self, request_id: str, approval: Approval, cause: str, at: float, rules: str = "", edited: str = ""
+    ) -> bool:
+        """Settle a waiting request. False when it was settled before (or never opened): nothing changed then.
+
+        `rules` are those that were made with a yes, a line each; `edited` is what the person made of the call.
+        """
         changed = self._connection.run(
-            "UPDATE approval_requests SET approval = ?, cause = ?, settled_at = ? WHERE id = ? AND settled_at IS NULL",
+            """
+            UPDATE approval_requests SET approval = ?, cause = ?, settled_at = ?, rules = ?, edited = ?
+            WHERE id = ? AND settled_at IS NULL
+            """,
             approval,
             cause,
             at,
+            rules,
+            edited,
             request_id,
         )
         return changed == 1
@@ -39,7 +56,7 @@ class Approvals:
         """The requests that nobody answered yet, oldest first."""
         rows = self._connection.rows(
             """
-            SELECT id, session_id, call_id, tool, shown, why, opened_at FROM approval_requests
+            SELECT id, session_id, call_id, tool, shown, why, opened_at, details FROM approval_requests
             WHERE session_id = ? AND settled_at IS NULL ORDER BY rowid
             """,
             session_id,
@@ -60,7 +77,7 @@ class Approvals:
 
 
 def decode_request(row: SqlRow) -> ApprovalRequest:
-    id_, session_id, call_id, tool, shown, why, opened_at = row
+    id_, session_id, call_id, tool, shown, why, opened_at, details = row
     return ApprovalRequest(
-        str(id_), str(session_id), str(call_id), str(tool), str(shown), str(why), float(str(opened_at))
+        str(id_), str(session_id), str(call_id), str(tool), str(shown), str(why), float(str(opened_at)), str(details)
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from session.lease import COLUMNS, Lease, decode_lease
 from session.schema import APPLICATION_ID, USER_VERSION
 
 PATIENCE_S = 1.0
@@ -19,7 +20,7 @@ _WAL_HEADER = (2, 2)  # the file format versions at offset 18 of a file that is 
 class Inspection(Struct, frozen=True):
     """`check` is "ok", what SQLite found wrong, or "" when that took longer than `CHECK_S`.
 
-    `open_turns` are turns that run now or that a process died in.
+    `open_turns` are turns that run now or that a process died in, `leases` who began them.
     """
 
     application_id: int
@@ -29,6 +30,7 @@ class Inspection(Struct, frozen=True):
     wal_bytes: int
     check: str
     open_turns: int
+    leases: tuple[Lease, ...] = ()
 
     @property
     def is_ours(self) -> bool:
@@ -53,6 +55,7 @@ def inspect(path: Path) -> Inspection:
             wal_bytes=_wal_bytes(path),
             check=_check(connection) if application_id == APPLICATION_ID else "",
             open_turns=_open_turns(connection) if application_id == APPLICATION_ID else 0,
+            leases=_leases(connection) if application_id == APPLICATION_ID else (),
         )
 
 
@@ -88,6 +91,13 @@ def _open_turns(connection: sqlite3.Connection) -> int:
         return _number(connection, "SELECT count(*) FROM turns WHERE ended_at IS NULL")
     except sqlite3.OperationalError:
         return 0  # an older format
+
+
+def _leases(connection: sqlite3.Connection) -> tuple[Lease, ...]:
+    try:
+        return tuple(map(decode_lease, connection.execute(f"SELECT {COLUMNS} FROM leases ORDER BY taken_at")))
+    except sqlite3.OperationalError:
+        return ()  # an older format
 
 
 def _number(connection: sqlite3.Connection, statement: str) -> int:

@@ -1,13 +1,21 @@
-"""The values kept as JSON in one column: calls, usage, route. What cannot be read raises UnreadableColumn."""
+"""The values kept as JSON in one column: calls, usage, route, parts, extras. What cannot be read raises UnreadableColumn."""
 
 from __future__ import annotations
 
 import json
-from typing import cast
+from collections.abc import Callable
+from typing import TypeVar, cast
 
+from msgspec import DecodeError
+from msgspec.json import Decoder
 from msgspec.structs import asdict
 
 from session.models import ApiMode, Route, ToolCall, Usage
+
+T = TypeVar("T")
+
+CALLS = Decoder(tuple[ToolCall, ...])
+USAGE = Decoder(Usage)
 
 
 class UnreadableColumn(ValueError):
@@ -26,25 +34,38 @@ def decode(column: str) -> object:
         raise UnreadableColumn(str(error)) from error
 
 
+def with_texts(value: object, change: Callable[[str], str]) -> object:
+    """A JSON value with each text in it changed, names included."""
+    match value:
+        case str():
+            return change(value)
+        case list() | tuple():
+            return [with_texts(item, change) for item in cast("list[object]", value)]
+        case dict():
+            return {change(key): with_texts(item, change) for key, item in cast("dict[str, object]", value).items()}
+        case _:
+            return value
+
+
+def read(column: str, decoder: Decoder[T]) -> T:
+    """As `decode`, for what a conversation holds thousands of."""
+    try:
+        return decoder.decode(column)
+    except (DecodeError, RecursionError) as error:
+        raise UnreadableColumn(str(error)) from error
+
+
 def encode_calls(calls: tuple[ToolCall, ...]) -> str:
-    return encode([asdict(call) for call in calls]) if calls else ""
+    return encode([encoded_call(call) for call in calls]) if calls else ""
+
+
+def encoded_call(call: ToolCall) -> dict[str, object]:
+    record: dict[str, object] = {"id": call.id, "name": call.name, "arguments": call.arguments}
+    return {**record, "is_masked": True} if call.is_masked else record
 
 
 def decode_calls(column: str) -> tuple[ToolCall, ...]:
-    if not column:
-        return ()
-    value = decode(column)
-    if not isinstance(value, list):
-        raise UnreadableColumn("calls are no list")
-    return tuple(map(decode_call, cast("list[object]", value)))
-
-
-def decode_call(value: object) -> ToolCall:
-    match value:
-        case {"id": str(id_), "name": str(name), "arguments": str(arguments)}:
-            return ToolCall(id_, name, arguments)
-        case _:
-            raise UnreadableColumn("a call lacks a field")
+    return read(column, CALLS) if column else ()
 
 
 def encode_usage(usage: Usage | None) -> str:
@@ -52,19 +73,34 @@ def encode_usage(usage: Usage | None) -> str:
 
 
 def decode_usage(column: str) -> Usage | None:
-    if not column:
-        return None
-    match decode(column):
-        case {
-            "input": int(input_),
-            "output": int(output),
-            "cache_read": int(cache_read),
-            "cache_write": int(cache_write),
-            "reasoning": int(reasoning),
-        }:
-            return Usage(input_, output, cache_read, cache_write, reasoning)
-        case _:
-            raise UnreadableColumn("usage lacks a field")
+    return read(column, USAGE) if column else None
+
+
+def require_parts(column: str) -> str:
+    """The column as it is. Raises UnreadableColumn unless it is "" or a list of objects."""
+    if column:
+        decode_parts(column)
+    return column
+
+
+def decode_parts(column: str) -> list[dict[str, object]]:
+    value = decode(column)
+    if not isinstance(value, list) or not all(isinstance(part, dict) for part in cast("list[object]", value)):
+        raise UnreadableColumn("parts are no list of objects")
+    return cast("list[dict[str, object]]", value)
+
+
+def text_of_parts(column: str) -> str:
+    """What the parts say, with nothing between them; "" for parts without text."""
+    texts = (part.get("text") for part in decode_parts(column))
+    return "".join(text for text in texts if isinstance(text, str))
+
+
+def require_extras(column: str) -> str:
+    """The column as it is. Raises UnreadableColumn unless it is "" or an object."""
+    if column and not isinstance(decode(column), dict):
+        raise UnreadableColumn("extras are no object")
+    return column
 
 
 def encode_route(route: Route | None) -> str:

@@ -2,139 +2,96 @@
 
 from __future__ import annotations
 
-from session.connection import Connection, SqlRow
-from session.json_columns import decode_calls, decode_usage, encode_calls, encode_usage
-from session.models import Approval, CallOutcome, CallResult, Finish, Level, Message, Role
+from msgspec.structs import replace
 
-COLUMNS = """id, session_id, role, created_at, finish, level, usage, call_id, tool, outcome, approval, exit_code, cause,
-    duration_s, calls, content, reasoning, refusal"""
+from session.connection import Connection
+from session.errors import SessionDeleted
+from session.message_row import COLUMNS, decode_message, insert_row
+from session.models import Message
+
+ACTIVE = "session_id = ? AND active = 1"
+LAST_PLACE = 2**63 - 1
 
 
 class Messages:
-    """Rows in the order they were appended. A row is never changed."""
+    """Rows in the order they were said. What a row says is never changed, once a model has read it."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    def append(self, message: Message) -> Message:
-        """Store a row and mark the session active; the row as it now stands in the store, with its id."""
-        row_id = self._connection.insert(
-            f"INSERT INTO messages ({COLUMNS}) VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            message.session_id,
-            message.role,
-            message.created_at,
-            message.finish or "",
-            message.level,
-            encode_usage(message.usage),
-            *result_columns(message.result),
-            encode_calls(message.calls),
-            message.content,
-            message.reasoning,
-            message.refusal,
-        )
-        self._connection.run(
-            "UPDATE sessions SET last_activity_at = max(last_activity_at, ?) WHERE id = ?",
-            message.created_at,
-            message.session_id,
-        )
-        return self._read("id = ?", row_id)[0]
+    def append(self, message: Message, position: int | None = None) -> Message:
+        """Store a row and mark the session active; the row as it now stands in the store, with its id.
+
+        It stands behind all others unless an older place is given. Raises SessionDeleted where the session is not there
+        any more, and UnreadableColumn for `parts` or `extras` that could not be read again.
+        """
+        self._touch(message.session_id, message.created_at)
+        row_id, is_mended = insert_row(self._connection, message, position=position)
+        return self._read("id = ?", row_id)[0] if is_mended else replace(message, id=row_id)
+
+    def set_sent(self, row_id: int, sent: str) -> None:
+        """Let a model get another text of a row than its content: of one that none has read yet."""
+        self._connection.run("UPDATE messages SET sent = ? WHERE id = ?", sent, row_id)
 
     def after(self, session_id: str, message_id: int) -> list[Message]:
-        """The rows that were stored later than `message_id`."""
-        return self._read("session_id = ? AND id > ? ORDER BY id", session_id, message_id)
+        """The rows that were appended later than `message_id`."""
+        return self._read(f"{ACTIVE} AND position > ? ORDER BY position", session_id, message_id)
 
     def all(self, session_id: str) -> list[Message]:
-        return self._read("session_id = ? ORDER BY id", session_id)
+        """The conversation as it stands: its active rows."""
+        return self._read(f"{ACTIVE} ORDER BY position", session_id)
 
-    def tail(self, session_id: str, n: int) -> list[Message]:
-        """The last n rows, oldest first."""
-        return self._read("session_id = ? ORDER BY id DESC LIMIT ?", session_id, n)[::-1]
+    def page(self, session_id: str, before: int | None = None, limit: int = 200) -> list[Message]:
+        """The last `limit` active rows, oldest first; or the last of those that stand before the row with the id `before`."""
+        place = LAST_PLACE if before is None else self.position(session_id, before)
+        return self._read(f"{ACTIVE} AND position < ? ORDER BY position DESC LIMIT ?", session_id, place, limit)[::-1]
+
+    def last_said(self, session_id: str) -> Message | None:
+        """The last active row that is no notice."""
+        rows = self._read(f"{ACTIVE} AND role != 'notice' ORDER BY position DESC LIMIT 1", session_id)
+        return rows[0] if rows else None
+
+    def first_prompt(self, session_id: str) -> Message | None:
+        """What the person said first in the conversation as it stands; a summary is not the person's."""
+        where = f"{ACTIVE} AND role = 'user' AND is_summary = 0 ORDER BY position LIMIT 1"
+        rows = self._read(where, session_id)
+        return rows[0] if rows else None
+
+    def last_answer(self, session_id: str) -> Message | None:
+        """The last active row in which a model said something."""
+        where = f"{ACTIVE} AND role = 'assistant' AND content != '' ORDER BY position DESC LIMIT 1"
+        rows = self._read(where, session_id)
+        return rows[0] if rows else None
+
+    def rewound(self, session_id: str, number: int) -> list[Message]:
+        """The rows that a rewind of the session set aside."""
+        return self._read("session_id = ? AND active = 0 AND rewound_by = ? ORDER BY position", session_id, number)
+
+    def compacted(self, session_id: str, number: int) -> list[Message]:
+        """The rows that a compaction of the session set aside."""
+        return self._read("session_id = ? AND active = 0 AND compacted = ? ORDER BY position", session_id, number)
+
+    def at(self, session_id: str, place: int) -> Message | None:
+        """The row of the conversation that stands at a place."""
+        rows = self._read(f"{ACTIVE} AND position = ?", session_id, place)
+        return rows[0] if rows else None
 
     def count(self, session_id: str) -> int:
-        return int(str(self._connection.value("SELECT count(*) FROM messages WHERE session_id = ?", session_id)))
+        """How many active rows there are."""
+        return int(str(self._connection.value(f"SELECT count(*) FROM messages WHERE {ACTIVE}", session_id)))
+
+    def position(self, session_id: str, message_id: int) -> int:
+        """Where a row stands among those of its session; 0, before all of them, for a row that is not there."""
+        sql = "SELECT position FROM messages WHERE id = ? AND session_id = ?"
+        found = self._connection.value(sql, message_id, session_id)
+        return found if isinstance(found, int) else 0
+
+    def _touch(self, session_id: str, at: float) -> None:
+        """Mark the session active. This stands before the row: nothing is written into a deleted session (E18)."""
+        sql = "UPDATE sessions SET last_activity_at = max(last_activity_at, ?) WHERE id = ? AND end_reason != 'deleted'"
+        if self._connection.run(sql, at, session_id) == 0:
+            raise SessionDeleted(session_id=session_id)
 
     def _read(self, where: str, *values: str | int) -> list[Message]:
-        return [
-            decode_message(row)
-            for row in self._connection.rows(f"SELECT {COLUMNS} FROM messages WHERE {where}", *values)
-        ]
-
-
-def result_columns(result: CallResult | None) -> tuple[str | int | float | None, ...]:
-    if result is None:
-        return ("", "", "", "", None, "", 0.0)
-    return (
-        result.call_id,
-        result.tool,
-        result.outcome,
-        result.approval,
-        result.exit_code,
-        result.cause,
-        result.duration_s,
-    )
-
-
-def decode_message(row: SqlRow) -> Message:
-    """A row as a message; one that cannot be read stands as a notice, so that the rest of its session still opens."""
-    try:
-        return readable_message(row)
-    except ValueError as error:
-        return damaged_message(row, str(error))
-
-
-def readable_message(row: SqlRow) -> Message:
-    """Raises ValueError where a column does not hold what `append` writes."""
-    match row:
-        case (
-            int(id_),
-            str(session_id),
-            str(role),
-            float(created_at),
-            str(finish),
-            str(level),
-            str(usage),
-            str(call_id),
-            str(tool),
-            str(outcome),
-            str(approval),
-            (int() | None) as exit_code,
-            str(cause),
-            float(duration_s),
-            str(calls),
-            str(content),
-            str(reasoning),
-            str(refusal),
-        ):
-            result = None
-            if outcome:
-                result = CallResult(
-                    call_id, tool, CallOutcome(outcome), Approval(approval), exit_code, cause, duration_s
-                )
-            return Message(
-                session_id,
-                Role(role),
-                content,
-                created_at,
-                id_,
-                reasoning,
-                refusal,
-                decode_calls(calls),
-                Finish(finish) if finish else None,
-                decode_usage(usage),
-                result,
-                Level(level),
-            )
-        case _:
-            raise ValueError("a column has the wrong type")
-
-
-def damaged_message(row: SqlRow, reason: str) -> Message:
-    id_, session_id, _, created_at, *_ = row
-    return Message(
-        str(session_id),
-        Role.NOTICE,
-        f"[damaged row {id_}: {reason}]",
-        created_at if isinstance(created_at, float) else 0.0,
-        id_ if isinstance(id_, int) else 0,
-        level=Level.WARNING,
-    )
+        rows = self._connection.rows(f"SELECT {COLUMNS} FROM messages WHERE {where}", *values)
+        return list(map(decode_message, rows))

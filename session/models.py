@@ -38,7 +38,10 @@ class CallOutcome(StrEnum):
 
 
 class Approval(StrEnum):
-    """What was decided about a tool call. Only `DENIED` is ever the person's own no."""
+    """What was decided about a tool call. Only `DENIED` is ever the person's own no, and only where no other cause is told.
+
+    The last two are what comes of a question that a call puts to the person: neither allows anything.
+    """
 
     NOT_ASKED = "not_asked"
     ALLOWED_ONCE = "allowed_once"
@@ -47,6 +50,8 @@ class Approval(StrEnum):
     DENIED = "denied"
     TIMED_OUT = "timed_out"
     CANCELLED = "cancelled"
+    ANSWERED = "answered"
+    DECLINED = "declined"
 
     @property
     def may_run(self) -> bool:
@@ -79,11 +84,19 @@ class EndReason(StrEnum):
 
 
 class TitleSource(IntEnum):
-    """Where a title comes from; a later one replaces only an equal or lower one."""
+    """Where a title comes from. A person's own always lands, any other only on none or on one from a lower source."""
 
     DERIVED = 0
     MODEL = 1
     PERSON = 2
+
+
+class Kind(StrEnum):
+    """How a session came from its parent. A rewind stays within its session, so no session comes from one."""
+
+    ROOT = ""
+    BRANCH = "branch"
+    COMPACTION = "compaction"  # a continuation: the same conversation under a new id (imported ones only)
 
 
 class Level(StrEnum):
@@ -140,15 +153,20 @@ class Usage(Struct, frozen=True):
 
 
 class ToolCall(Struct, frozen=True):
-    """A call as the model wrote it. `arguments` is the raw text, JSON or not; `id` is unique in its session."""
+    """A call as the model wrote it. `arguments` is the raw text, JSON or not; `id` is unique in its session.
+
+    `is_masked`: names stand in it in the place of secrets, so that it is not what was to run, and never runs.
+    """
 
     id: str
     name: str
     arguments: str
+    is_masked: bool = False
 
 
 class CallResult(Struct, frozen=True):
-    """What a tool row says of the call it answers. `cause` tells why an approval was cancelled or a call not run."""
+    """What a tool row says of the call it answers. `cause` tells why an approval was cancelled or a call not run,
+    or which rule it ran by."""
 
     call_id: str
     tool: str
@@ -160,7 +178,14 @@ class CallResult(Struct, frozen=True):
 
 
 class Message(Struct, frozen=True):
-    """One row of a transcript. Fields that do not belong to its role are empty. `id` is 0 until it is stored."""
+    """One row of a transcript. Fields that do not belong to its role are empty. `id` is 0 until it is stored.
+
+    `sent` is the exact text that a model got in place of `content`, "" where it was the same. `parts` and `extras` are
+    JSON as a provider speaks it, kept as they came: content that is more than text, and what must be given back.
+    A row that is not active is no part of the conversation any more: compacted into a summary, or rewound.
+    `is_mended`: halves of surrogate pairs in it could not be stored and became U+FFFD.
+    `is_damaged`: the row could not be read, and stands as a notice in its place.
+    """
 
     session_id: str
     role: Role
@@ -174,13 +199,27 @@ class Message(Struct, frozen=True):
     usage: Usage | None = None
     result: CallResult | None = None
     level: Level = Level.INFO
+    sent: str = ""
+    parts: str = ""
+    extras: str = ""
+    is_active: bool = True
+    is_compacted: bool = False
+    is_summary: bool = False
+    is_mended: bool = False
+    is_damaged: bool = False
 
 
 class Session(Struct, frozen=True):
-    """One conversation. `workspace` is the git root of `cwd` at creation, else `cwd`: fixed for its life."""
+    """One conversation. `workspace` is the git root of `cwd` at creation, else `cwd`; only a relink changes them.
+
+    `branched_at` is the last message of the parent that a branch took over. `last_read_at` is when a person last looked
+    at its end. `revision` counts what took rows out of it: whoever holds rows of an older one must read them anew.
+    `anchors` is what the context figure rests on and `compaction` what is known of earlier ones, JSON texts or "".
+    `mode` is how much it asks, "" where that was never changed; a word of the runtime's, opaque here.
+    """
 
     id: str
-    source: str  # tui, chat
+    source: str  # tui, chat, import; "unknown" until the first real writer says better
     title: str
     title_source: TitleSource
     cwd: str
@@ -191,12 +230,26 @@ class Session(Struct, frozen=True):
     personality: str = ""
     ended_at: float | None = None
     end_reason: EndReason | None = None
+    parent_id: str = ""
+    kind: Kind = Kind.ROOT
+    branched_at: int = 0
+    profile: str = ""
+    is_pinned: bool = False
+    is_archived: bool = False
+    last_read_at: float = 0.0
+    prompt_hash: str = ""
+    rewinds: int = 0
+    revision: int = 0
+    anchors: str = ""
+    compaction: str = ""
+    mode: str = ""
 
 
 class ApprovalRequest(Struct, frozen=True):
     """A question to the person about one tool call: state in the store, whoever shows it.
 
-    `shown` is the exact text that would act (the command, or path and content), unescaped; `why` says why it is asked.
+    `shown` is the exact text that would act (the command, or path and content), unescaped, but for secrets in it, which
+    are shown by their names; `why` says why it is asked. `details` is JSON of those who ask, "" for none: opaque here.
     """
 
     id: str
@@ -206,6 +259,7 @@ class ApprovalRequest(Struct, frozen=True):
     shown: str
     why: str
     opened_at: float
+    details: str = ""
 
 
 class Partial(Struct, frozen=True):

@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from session.connection import Connection
-from session.errors import ForeignDatabase, NewerDatabase, NotADatabase, UnusableDatabase
+from session.errors import DamagedDatabase, ForeignDatabase, NewerDatabase, NotADatabase, UnusableDatabase
 from session.schema import APPLICATION_ID, USER_VERSION
 
 
@@ -54,6 +54,8 @@ def refuse_foreign_or_newer(path: Path) -> None:
         found = ", ".join(stamp.tables[:4]) or f"application id {stamp.application_id}"
         raise ForeignDatabase(path=path, found=f"it holds {found}")
     version = max(stamp.user_version, latest_version(path))
+    if version < 1:  # ours get their tables, their mark and their format in one transaction
+        raise ForeignDatabase(path=path, found="it has the mark of hermes, but no format of it")
     if version > USER_VERSION:
         raise NewerDatabase(path=path, found=version, known=USER_VERSION)
 
@@ -72,7 +74,12 @@ def header_stamp(path: Path) -> Stamp:
     except sqlite3.Error as error:
         if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_NOTADB:
             raise NotADatabase(path=path) from error
-        raise UnusableDatabase(path=path, reason=error) from error
+        raise unusable(path, error) from error
+
+
+def unusable(path: Path, error: sqlite3.Error) -> UnusableDatabase:
+    is_corrupt = getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_CORRUPT
+    return (DamagedDatabase if is_corrupt else UnusableDatabase)(path=path, reason=error)
 
 
 def table_names(connection: Connection) -> tuple[str, ...]:
@@ -89,6 +96,6 @@ def latest_version(path: Path) -> int:
     """
     if not path.with_name(f"{path.name}-wal").exists():
         return 0
-    with suppress(sqlite3.OperationalError), closing(Connection.to(path, "mode=ro")) as connection:
+    with suppress(sqlite3.DatabaseError), closing(Connection.to(path, "mode=ro")) as connection:
         return int(str(connection.value("PRAGMA user_version")))
     return 0

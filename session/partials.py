@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from session.connection import Connection
+from session.deletion import require_living
 from session.models import Partial
 
 
@@ -15,10 +16,17 @@ class Partials:
         self._connection = connection
 
     def append(self, session_id: str, piece: Partial, at: float) -> None:
-        """Add a piece to what is held; costs the same however long the answer already is."""
+        """Add a piece to what is held; costs the same however long the answer already is. Raises SessionDeleted."""
+        require_living(self._connection, session_id)
         self._connection.run(
             "INSERT INTO partials VALUES (?, ?, ?, ?, ?)", session_id, at, piece.content, piece.reasoning, piece.refusal
         )
+
+    def put(self, session_id: str, whole: Partial, at: float) -> None:
+        """Hold all of an answer in the place of its pieces, which may be behind it. Nothing changes where it says nothing."""
+        if whole:
+            self.clear(session_id)
+            self.append(session_id, whole, at)
 
     def read(self, session_id: str) -> Partial:
         rows = self._connection.rows(

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
+from session.backup import keep_copy
 from session.connection import Connection
+from session.errors import NewerDatabase, UnsavedDatabase
+from session.migration_2 import add_lineage_and_search
+from session.migration_3 import add_context
+from session.migration_4 import add_approvals
 
 APPLICATION_ID = 0x48724D74  # "HrMt": what tells our files from those of other programs
 
-# In `messages` the long texts stand last: SQLite then finds the short columns without walking through the long ones.
-# "" stands for "none" in text columns; `calls`, `usage` and `route` are JSON.
-TABLES = (
+# Format 1, as it was. "" stands for "none" in text columns; `calls`, `usage` and `route` are JSON.
+FIRST_TABLES = (
     """
     CREATE TABLE sessions (
         id TEXT PRIMARY KEY,
@@ -99,12 +104,17 @@ TABLES = (
 )
 
 
-def create_tables(connection: Connection) -> None:
-    for statement in TABLES:
+def create_first_tables(connection: Connection) -> None:
+    for statement in FIRST_TABLES:
         connection.run(statement)
 
 
-MIGRATIONS: tuple[Callable[[Connection], None], ...] = (create_tables,)
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
+    create_first_tables,
+    add_lineage_and_search,
+    add_context,
+    add_approvals,
+)
 USER_VERSION = len(MIGRATIONS)
 
 
@@ -113,16 +123,27 @@ def user_version(connection: Connection) -> int:
     return version if isinstance(version, int) else 0
 
 
-def migrate(connection: Connection) -> None:
-    """Bring the file up to `USER_VERSION`, in one transaction; nothing is written when it is there already.
+def migrate(connection: Connection, path: Path) -> Path | None:
+    """Bring the file up to `USER_VERSION`, all steps in one transaction; the copy of an older file that was kept.
 
-    The application_id is set in the same transaction as the tables, before WAL is switched on: a file of ours is never
-    seen without it, not even by a second process that starts at the same moment.
+    A new file is made before WAL is switched on: nobody sees it without its mark and all tables. Of several processes,
+    one takes the steps. Raises NewerDatabase or UnsavedDatabase.
     """
-    if user_version(connection) >= USER_VERSION:
-        return
-    with connection.transaction():
-        for step in MIGRATIONS[user_version(connection) :]:
-            step(connection)
-        connection.run(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.run(f"PRAGMA user_version = {USER_VERSION}")
+    copy, version = None, user_version(connection)
+    if version < USER_VERSION:
+        with connection.transaction():
+            version = user_version(connection)  # another process may have been here while this one waited
+            if 0 < version < USER_VERSION:
+                copy = keep_copy(path, str(version + 1), UnsavedDatabase)
+            if version < USER_VERSION:
+                take_steps(connection, version)
+    if version > USER_VERSION:
+        raise NewerDatabase(path=path, found=version, known=USER_VERSION)
+    return copy
+
+
+def take_steps(connection: Connection, version: int) -> None:
+    for step in MIGRATIONS[version:]:
+        step(connection)
+    connection.run(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.run(f"PRAGMA user_version = {USER_VERSION}")

@@ -4,27 +4,9 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from session.models import (
-    Approval,
-    ApprovalRequest,
-    CallOutcome,
-    CallResult,
-    ExitReason,
-    Finish,
-    Message,
-    Role,
-    ToolCall,
-)
+from session.models import Approval, ApprovalRequest, ExitReason, Finish, Message, Role, ToolCall
+from session.results import result_of, result_row
 from session.tables import Tables
-
-EFFECT_UNKNOWN = (
-    "Interrupted: this call had begun to run and its result was lost ({cause}). "
-    "Whether it took effect, wholly or in part, is unknown: look before you do it again."
-)
-NOT_RUN = "Not run: {cause}."
-DENIED = "Not run: the person denied this call."
-DENIED_WITH_REASON = "Not run: denied, because {cause}."
-TIMED_OUT = "Not run: nobody answered the request for approval in time."
 
 
 class Settlement(Struct, frozen=True):
@@ -61,7 +43,7 @@ def settle(
     for call in pending:
         if kept and call.id not in started:
             break  # results stand in call order, so nothing after this one is settled before it
-        result = result_of(tables, session_id, call, started, cause)
+        result = result_of(call, started, tables.approvals.of_call(session_id, call.id), cause)
         rows.append(tables.messages.append(result_row(session_id, result, at)))
     if not kept:
         rows += settle_partial(tables, session_id, finish, at)
@@ -69,11 +51,22 @@ def settle(
     return Settlement(tuple(rows), tuple(withdrawn), tuple(kept))
 
 
+def is_unsettled(tables: Tables, session_id: str) -> bool:
+    """Whether a turn runs in the session, or `settle` has something to do there."""
+    return (
+        tables.turns.open_since(session_id) is not None
+        or bool(tables.approvals.waiting(session_id))
+        or bool(tables.partials.read(session_id))
+        or bool(tables.calls.unanswered(session_id))
+    )
+
+
 def sort_requests(
     requests: list[ApprovalRequest], pending: list[ToolCall], started: dict[str, Approval], keep_waiting: bool
 ) -> tuple[list[ApprovalRequest], list[ApprovalRequest]]:
-    """Those still worth a person's word, and the rest: a call that ran, or is gone, is not asked about."""
-    askable = {call.id for call in pending if call.id not in started} if keep_waiting else set[str]()
+    """Those still worth a person's word, and the rest: a call that ran, is gone, or can't run any more is not asked about."""
+    can_run = (call.id for call in pending if call.id not in started and not call.is_masked)
+    askable = set(can_run) if keep_waiting else set[str]()
     kept = [request for request in requests if request.call_id in askable]
     return kept, [request for request in requests if request.call_id not in askable]
 
@@ -93,32 +86,3 @@ def settle_partial(tables: Tables, session_id: str, finish: Finish, at: float) -
         finish=finish,
     )
     return [tables.messages.append(row)]
-
-
-def result_of(tables: Tables, session_id: str, call: ToolCall, started: dict[str, Approval], cause: str) -> CallResult:
-    if call.id in started:
-        return CallResult(call.id, call.name, CallOutcome.INTERRUPTED, started[call.id], cause=cause)
-    approval, decided_because = tables.approvals.of_call(session_id, call.id) or (Approval.NOT_ASKED, cause)
-    # A yes does not explain why the call did not run; every other word does.
-    return CallResult(
-        call.id, call.name, CallOutcome.NOT_RUN, approval, cause=cause if approval.may_run else decided_because
-    )
-
-
-def result_row(session_id: str, result: CallResult, at: float) -> Message:
-    return Message(session_id, Role.TOOL, told(result), at, result=result)
-
-
-def told(result: CallResult) -> str:
-    """What the model reads in place of a result. Only a denial is ever called the person's."""
-    match result.outcome, result.approval:
-        case CallOutcome.INTERRUPTED, _:
-            return EFFECT_UNKNOWN.format(cause=result.cause)
-        case _, Approval.DENIED if result.cause:
-            return DENIED_WITH_REASON.format(cause=result.cause)
-        case _, Approval.DENIED:
-            return DENIED
-        case _, Approval.TIMED_OUT:
-            return TIMED_OUT
-        case _:
-            return NOT_RUN.format(cause=result.cause)

@@ -1,10 +1,11 @@
-"""A title from the first thing that was said."""
+"""A title from the first thing that was said, and what becomes of one that a person or a model wrote."""
 
 from __future__ import annotations
 
 import unicodedata
 
-MAX_CHARS = 60
+DERIVED_CHARS = 60
+MAX_CHARS = 100
 UNTITLED = "Untitled"
 ELLIPSIS = "…"
 
@@ -20,11 +21,16 @@ BLANK_LETTERS = "\u115f\u1160\u3164\uffa0\u2800"  # letters by category, but not
 
 
 def derive_title(text: str) -> str:
-    """At most `MAX_CHARS` characters on one line, cut between graphemes; `UNTITLED` where nothing visible was said."""
+    """At most `DERIVED_CHARS` characters on one line, cut between graphemes; `UNTITLED` where nothing visible was said."""
+    return clean_title(text, DERIVED_CHARS) or UNTITLED
+
+
+def clean_title(text: str, max_chars: int = MAX_CHARS) -> str:
+    """One visible line of at most `max_chars` characters, cut between graphemes; "" where nothing can be seen."""
     # A pasted megabyte is not walked through for its first line.
-    start = text.lstrip()[: MAX_CHARS * 50]
+    start = text.lstrip()[: max_chars * 50]
     line = without_strays("".join(map(shown, start)))
-    return cut(" ".join(line.split())) or UNTITLED
+    return cut(" ".join(line.split()), max_chars)
 
 
 def shown(char: str) -> str:
@@ -62,12 +68,12 @@ def is_picture(char: str) -> bool:
     return char != "" and unicodedata.category(char) in ("So", "Sm", "Cn")
 
 
-def cut(line: str) -> str:
-    if len(line) <= MAX_CHARS:
+def cut(line: str, max_chars: int) -> str:
+    if len(line) <= max_chars:
         return line
     kept = ""
     for grapheme in graphemes(line):
-        if len(kept) + len(grapheme) > MAX_CHARS - len(ELLIPSIS):
+        if len(kept) + len(grapheme) > max_chars - len(ELLIPSIS):
             break
         kept += grapheme
     return kept.rstrip() + ELLIPSIS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from session.connection import Connection
+from session.deletion import require_living
 from session.models import ExitReason
 
 
@@ -13,6 +14,8 @@ class Turns:
         self._connection = connection
 
     def begin(self, session_id: str, at: float) -> None:
+        """Raises SessionDeleted."""
+        require_living(self._connection, session_id)
         self._connection.run(
             "INSERT INTO turns (session_id, started_at, exit_reason) VALUES (?, ?, '')", session_id, at
         )

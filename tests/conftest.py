@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+import gc
+import json
 import os
+import random
 import shutil
 import signal
+import socket
+import subprocess
 import sys
 import tempfile
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
 from pytest_textual_snapshot import SVGImageExtension
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+PEERS = REPOSITORY / "tests" / "peers"
+PEER_S = 15  # within which a server of others listens
 # Kept in the environment because the workers of xdist inherit the home that is made up below.
 REAL_HOME = Path(os.environ.setdefault("PYTEST_REAL_HOME", str(Path.home())))
 
@@ -52,6 +65,13 @@ def pytest_configure(config: pytest.Config) -> None:
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, _take_no_notice)
     sys.addaudithook(_keep_out)
+
+
+def pytest_collection_finish() -> None:
+    """What the tests are made of stays, and a screen makes much at once: looking was a third of the time of its tests."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000)
 
 
 def _take_no_notice(number: int, frame: object) -> None:
@@ -93,3 +113,118 @@ def hermes_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     home.mkdir()
     monkeypatch.setenv("HERMES_HOME", str(home))
     return home
+
+
+# --- servers written by others
+
+
+@dataclass(frozen=True)
+class Aimock:
+    """A running llmock server and what it was asked."""
+
+    url: str
+
+    @property
+    def base_url(self) -> str:
+        return f"{self.url}/v1"
+
+    def journal(self) -> list[dict[str, Any]]:
+        """The requests so far, oldest first."""
+        with urllib.request.urlopen(f"{self.url}/__aimock/journal?limit=200", timeout=5) as answer:
+            entries: Any = json.load(answer)
+        return entries if isinstance(entries, list) else entries["entries"]
+
+
+def _peer_is_missing(reason: str) -> None:
+    """CI has them all."""
+    if os.environ.get("CI"):
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@pytest.fixture
+def peer_is_missing() -> Callable[[str], None]:
+    """To be called with the reason, where a test can't be made without a program."""
+    return _peer_is_missing
+
+
+def _free_port() -> int:
+    """Below those that systems give out unasked: until the server has bound it, no other test may be given it."""
+    while True:
+        port = random.SystemRandom().randrange(15_000, 30_000)
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+
+
+def _wait_listening(port: int, process: subprocess.Popen[bytes]) -> None:
+    ends_at = time.monotonic() + PEER_S
+    while time.monotonic() < ends_at and process.poll() is None:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            return
+        except OSError:
+            time.sleep(0.02)
+    raise AssertionError(f"{process.args} did not start to listen")
+
+
+@contextmanager
+def _aimocks(folder: Path) -> Iterator[Callable[..., Aimock]]:
+    llmock = PEERS / "node_modules" / ".bin" / "llmock"
+    if shutil.which("node") is None or not llmock.exists():
+        _peer_is_missing("aimock is not installed (`make test` installs it where Node is)")
+    running: list[subprocess.Popen[bytes]] = []
+
+    def serve(fixtures: list[dict[str, Any]], latency_ms: int = 2, chunk_size: int = 8) -> Aimock:
+        played, port = folder / f"answers-{len(running)}.json", _free_port()
+        played.write_text(json.dumps({"fixtures": fixtures}))
+        pace = ["-l", str(latency_ms), "-c", str(chunk_size)]
+        options = ["-p", str(port), "-f", str(played), *pace, "--strict", "--validate-on-load", "--log-level", "warn"]
+        log = (folder / f"llmock-{port}.log").open("wb")
+        running.append(subprocess.Popen([llmock, *options], stdout=log, stderr=log))
+        _wait_listening(port, running[-1])
+        return Aimock(f"http://127.0.0.1:{port}")
+
+    yield serve
+    for process in running:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture
+def aimock(tmp_path: Path) -> Iterator[Callable[..., Aimock]]:
+    """Start a server that plays answers: `aimock([{"match": …, "response": …}, …])`. Nothing else matches (strict)."""
+    with _aimocks(tmp_path) as serve:
+        yield serve
+
+
+@pytest.fixture(scope="module")
+def lasting_aimock(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Aimock]]:
+    """The same for all tests of a module: starting one takes most of a second."""
+    with _aimocks(tmp_path_factory.mktemp("aimock")) as serve:
+        yield serve
+
+
+@pytest.fixture(scope="module")
+def fakellm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., str]]:
+    """Start a poor server: chat only, no token counts, no list of models. `fakellm(rules)` gives its base URL."""
+    packages = PEERS / ".fakellm"
+    if not (packages / "fakellm").exists():
+        _peer_is_missing("fakellm is not installed (`make test` installs it)")
+    running: list[subprocess.Popen[bytes]] = []
+    folder = tmp_path_factory.mktemp("fakellm")
+
+    def serve(rules: list[dict[str, Any]]) -> str:
+        config, port = folder / f"fakellm-{len(running)}.yaml", _free_port()
+        config.write_text(json.dumps({"version": 1, "defaults": {"fallback": "deterministic_echo"}, "rules": rules}))
+        log = (folder / f"fakellm-{port}.log").open("wb")
+        command = [sys.executable, "-m", "fakellm.cli", "serve", "--port", str(port), "--config", str(config)]
+        environ = {**os.environ, "PYTHONPATH": str(packages)}
+        running.append(subprocess.Popen(command, stdout=log, stderr=log, cwd=folder, env=environ))
+        _wait_listening(port, running[-1])
+        return f"http://127.0.0.1:{port}/v1"
+
+    yield serve
+    for process in running:
+        process.kill()
+        process.wait()

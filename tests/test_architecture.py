@@ -14,7 +14,7 @@ import pytest
 REPOSITORY = Path(__file__).resolve().parent.parent
 FLOORS = {"tui": ("agent", "session"), "agent": ("session",), "session": ()}
 SCREEN = ("textual", "rich")
-HEAVY = ("openai", "httpx", "httpx2", "yaml", "dotenv", "markdown_it", "pygments", "rich.markdown")
+HEAVY = ("openai", "httpx", "httpx2", "yaml", "dotenv", "markdown_it", "pygments", "rich.markdown", "tree_sitter_bash")
 
 
 def imported(tree: ast.AST) -> Iterator[tuple[int, str]]:

@@ -6,6 +6,7 @@ import ast
 import re
 import shlex
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -29,8 +30,13 @@ def named_files(document: Path) -> Iterator[Path]:
     yield from (document.parent / name for name in LINK.findall(text))
 
 
-def definitions() -> Iterator[str]:
+@cache
+def definitions() -> frozenset[str]:
     """Every class as its name, every function as its name, every method also as `Class.method`."""
+    return frozenset(defined())
+
+
+def defined() -> Iterator[str]:
     for file in PRODUCT:
         for node in ast.walk(ast.parse(file.read_bytes())):
             match node:
@@ -53,7 +59,7 @@ def test_every_file_that_a_document_names_exists(document: Path) -> None:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_every_method_and_function_that_a_document_names_exists(document: Path) -> None:
-    text, known = document.read_text(), set(definitions())
+    text, known = document.read_text(), definitions()
     named = [f"{owner}.{name}" for owner, name in MEMBER.findall(text)] + FUNCTION.findall(text)
     assert [name for name in named if name not in known] == []
 

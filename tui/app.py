@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from textual import events
 from textual.app import App
@@ -18,9 +20,16 @@ from agent.profiles import OpenProfiles
 from agent.workspace import find_workspace
 from session.errors import UserError
 from session.models import Level
+from tui.announcer import Announcer
+from tui.background import TerminalBackground, is_dark_by
 from tui.keys import APP_KEYS
 from tui.screens.main import MainScreen
-from tui.themes import THEMES, theme_for
+from tui.textual_seams import remember_clipboard, to_terminal
+from tui.theme_choice import Found, ThemeAsked, ThemeChoice
+
+if TYPE_CHECKING:
+    from tui.clipboard import Clipboard
+    from tui.keymap import Chosen
 
 
 class HermesApp(App[None], inherit_bindings=False):
@@ -41,12 +50,18 @@ class HermesApp(App[None], inherit_bindings=False):
     ) -> None:
         super().__init__()
         self.animation_level = "none"
-        for theme in THEMES.values():
-            self.register_theme(theme)
-        self.theme = theme_for(hub.profile.settings.display.theme).name
+        self.chosen_keys: Chosen = {}
+        profile = hub.profile
+        self._themes = ThemeChoice(self, profile.home, is_dark=is_dark_by(profile.environ), clock=clock)
+        self._first_theme = self._themes.find(profile.settings.display.theme)
+        self._themes.show(self._first_theme)
+        self._first_keys = profile.settings.keys
+        self._take_keys(self._first_keys)
         self._profiles = profiles
         self._clock = clock
-        self.main = MainScreen(hub, session_id, clock)
+        self.announcer = Announcer(self._write, lambda: self.app_focus, profile.environ, profile.settings.display)
+        self.main = MainScreen(hub, session_id, clock, self.announcer)
+        self._clipboard_ways: Clipboard | None = None
         self._mains = {hub.profile.name: self.main}
         self._mode_of = {self.main: self.DEFAULT_MODE}
         first = self.main
@@ -96,12 +111,12 @@ class HermesApp(App[None], inherit_bindings=False):
         del self._mains[was.hub.profile.name]
         self.main = self._added(hub, session_id)
         await self.switch_mode(self._mode_of[self.main])
-        self.main.composer.set_draft(was.composer.text)
+        self.main.composer.take_over(was.composer)
         await self.remove_mode(self._mode_of.pop(was))
 
     def _added(self, hub: Hub, session_id: str) -> MainScreen:
         """A main screen for a profile. Its mode gives it a stack of screens of its own, with its own questions on it."""
-        screen = self._mains[hub.profile.name] = MainScreen(hub, session_id, self._clock)
+        screen = self._mains[hub.profile.name] = MainScreen(hub, session_id, self._clock, self.announcer)
         mode = self._mode_of[screen] = f"profile {id(screen)}"
         self.add_mode(mode, lambda: screen)  # pyright: ignore[reportUnknownMemberType]
         return screen
@@ -127,11 +142,15 @@ class HermesApp(App[None], inherit_bindings=False):
             self.run_worker(self._reload(self.main.hub.profile), group="settings", exclusive=True)
         await super().on_event(event)
 
+    async def on_reload_asked(self) -> None:
+        await self._reload(self.main.hub.profile)
+        self.main.say("Settings, keys and themes are as in the files now. The next turn makes the prompt anew.")
+
     def _has_new_settings(self) -> bool:
         path = self.main.hub.profile.home.config
         if path not in self._watches:
             self._watches[path] = Watch(path, self._clock)
-        return self._watches[path].changed()
+        return self._watches[path].changed() or self._themes.changed()
 
     async def _reload(self, profile: Profile) -> None:
         """Take the display settings from the files as they are now; a broken one is told and changes nothing."""
@@ -140,7 +159,82 @@ class HermesApp(App[None], inherit_bindings=False):
         if wrong:
             self.main.say(wrong[0].sentence, Level.WARNING)
         if not loaded.settings.unread and not any(problem.key.startswith("display") for problem in wrong):
-            self.theme = theme_for(loaded.settings.display.theme).name
+            await self._choose_theme(loaded.settings.display.theme)
+            self.main.sessions.group_by(loaded.settings.display.sidebar)
+            self.main.composer.settings = self.announcer.settings = loaded.settings.display
+            self.main.conversations.show_reasoning(loaded.settings.display.reasoning)
+            self._take_keys(loaded.settings.keys)
+            self._tell_keys(loaded.settings.keys)
+            self.main.conversations.is_calm = loaded.settings.display.reduced_motion
+
+    # --- keys and themes
+
+    def _take_keys(self, chosen: Chosen) -> None:
+        """Other keys than those of the tables, where the person chose some."""
+        if chosen != self.chosen_keys:
+            from tui.keymap import keymap_of
+
+            self.chosen_keys = chosen
+            self.set_keymap(keymap_of(chosen))
+
+    def _tell_keys(self, chosen: Chosen) -> None:
+        if chosen:
+            from tui.keymap import wrong_keys
+
+            for sentence in wrong_keys(chosen):
+                self.main.say(sentence, Level.WARNING)
+
+    def on_ready(self) -> None:
+        self._tell_wrong(self._first_theme)
+        self._tell_keys(self._first_keys)
+        self.app_resume_signal.subscribe(self, self._tell_again)  # pyright: ignore[reportUnknownMemberType]
+
+    def on_terminal_background(self, event: TerminalBackground) -> None:
+        if self._themes.hear(is_dark=event.is_dark):
+            self.run_worker(self._choose_theme(self._themes.setting), group="theme")
+
+    def on_theme_asked(self, event: ThemeAsked) -> None:
+        self.run_worker(self._choose_theme(event.effect.name), group="theme")
+        self.main.say(event.effect.text, event.effect.level)
+
+    def show_theme(self, name: str) -> None:
+        """Show a theme that nobody has settled on yet, or go back to the one before."""
+        self.run_worker(self._choose_theme(name), group="theme", exclusive=True)
+
+    async def _choose_theme(self, setting: str) -> None:
+        found = await asyncio.to_thread(self._themes.find, setting)
+        self._themes.show(found)
+        self._tell_wrong(found)
+
+    def _tell_wrong(self, found: Found) -> None:
+        for sentence in found.wrong:
+            self.main.say(sentence, Level.WARNING)
+
+    # --- beside the screen
+
+    def _tell_again(self, _app: App[object]) -> None:
+        self.announcer.forget()
+        self.main.tell()
+
+    def _write(self, sequence: str) -> None:
+        """Send bytes to the terminal as they are, where there is one."""
+        if not (self.is_headless or self.is_web):
+            to_terminal(self, sequence)
+
+    def copy_to_clipboard(self, text: str) -> None:
+        """Copy by the best way there is, and say which one it was."""
+        remember_clipboard(self, text)
+        self.run_worker(self._copy(text), group="copy")
+
+    async def _copy(self, text: str) -> None:
+        from tui.clipboard import Clipboard
+
+        if self._clipboard_ways is None:
+            profile = self.main.hub.profile
+            write = None if self.is_headless or self.is_web else partial(to_terminal, self)
+            self._clipboard_ways = Clipboard(profile.environ, write, profile.home.root)
+        outcome = await self._clipboard_ways.copy(text)
+        self.main.say(outcome.sentence, outcome.level)
 
     def action_stop(self) -> None:
         self.main.stop()

@@ -27,6 +27,7 @@ from tui.textual_seams import hold_drawing, own_driver_fits, resume_drawing
 
 READ_BYTES = 65_536
 SLOW_S = 0.1  # a terminal that takes longer than this over a frame gets no more of them until it has caught up
+MOST_WAITING = 4_000_000  # bytes; the largest frame of the largest screen is a quarter of it
 PARTING_S = 0.3  # how long a last frame may take on the way out
 
 
@@ -63,7 +64,7 @@ class Output:
         if not data or not self._terminal.is_up:
             return
         if self._rest:
-            self._rest += data
+            self._wait_behind(data)
             return
         self._rest = self._send(data)
         if self._rest:
@@ -77,6 +78,13 @@ class Output:
             self._loop.remove_writer(self._terminal.fd)
             self._terminal.cut_output = bool(drain(self._terminal.fd, self._rest, PARTING_S))
         self._settle()
+
+    def _wait_behind(self, data: bytes) -> None:
+        """What still comes while drawing is held, titles for instance, must not add up to all memory there is."""
+        if len(self._rest) + len(data) <= MOST_WAITING:
+            self._rest += data
+        else:
+            self._hold()  # what is left out here is drawn when all is drawn again
 
     def _send(self, data: bytes) -> bytes:
         try:
@@ -94,8 +102,9 @@ class Output:
             self._settle()
 
     def _hold(self) -> None:
-        self._is_holding = True
-        hold_drawing(self._app)
+        if not self._is_holding:
+            self._is_holding = True
+            hold_drawing(self._app)
 
     def _settle(self) -> None:
         self._rest = b""
@@ -117,7 +126,7 @@ class TtyDriver(Driver):
         terminal: Terminal,
         hooks: Hooks,
         esc_delay_s: float,
-        ask_sync: bool,
+        ask: str,
         debug: bool = False,
         mouse: bool = True,
         size: tuple[int, int] | None = None,
@@ -125,7 +134,7 @@ class TtyDriver(Driver):
         super().__init__(app, debug=debug, mouse=mouse, size=size)
         self._terminal = terminal
         self._hooks = hooks
-        self._ask_sync = ask_sync
+        self._ask = ask
         self._keyboard = Keyboard(esc_delay_s)
         self._output = Output(terminal, app, self._lose)
         self._silence: asyncio.TimerHandle | None = None
@@ -151,7 +160,7 @@ class TtyDriver(Driver):
     # --- modes
 
     def start_application_mode(self) -> None:
-        self._output.write(self._terminal.enter(kitty=not constants.DISABLE_KITTY_KEY, ask_sync=self._ask_sync))
+        self._output.write(self._terminal.enter(kitty=not constants.DISABLE_KITTY_KEY, ask=self._ask))
         self._output.flush()
         self._loop.add_reader(self._terminal.fd, self._read)
         self._loop.add_signal_handler(signal.SIGWINCH, self._resize)
@@ -184,7 +193,7 @@ class TtyDriver(Driver):
         """Continued after a SIGSTOP that nobody could catch: the shell changed the modes under us."""
         if self._terminal.is_up:
             self._terminal.restore()
-            self._output.write(self._terminal.enter(kitty=not constants.DISABLE_KITTY_KEY, ask_sync=False))
+            self._output.write(self._terminal.enter(kitty=not constants.DISABLE_KITTY_KEY))
             self._app.refresh()
 
     def _resize(self) -> None:
@@ -235,7 +244,7 @@ class TtyDriver(Driver):
         self._hooks.gone()
 
 
-def driver_for(terminal: Terminal, hooks: Hooks, *, esc_delay_s: float, ask_sync: bool) -> type[Driver] | None:
+def driver_for(terminal: Terminal, hooks: Hooks, *, esc_delay_s: float, ask: str) -> type[Driver] | None:
     """A driver class bound to this terminal; None where Textual's own must do."""
     if not (own_driver_fits() and _can_be_watched(terminal.fd)):
         return None
@@ -249,7 +258,7 @@ def driver_for(terminal: Terminal, hooks: Hooks, *, esc_delay_s: float, ask_sync
                 terminal=terminal,
                 hooks=hooks,
                 esc_delay_s=esc_delay_s,
-                ask_sync=ask_sync,
+                ask=ask,
                 debug=debug,
                 mouse=mouse,
                 size=size,

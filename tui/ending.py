@@ -14,7 +14,8 @@ import select
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import NoReturn
 
@@ -28,11 +29,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Asked(BaseException):
-    """The process was asked to end at a moment when nothing was under way that could be ended in order."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(number)
-        self.exit_code = 128 + number
+    """The process was asked to end while it waited, outside a loop, for something that may never come."""
 
 
 class Ending:
@@ -45,6 +42,7 @@ class Ending:
         self._terminal_fd = terminal_fd
         self._ask: Callable[[], object] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._is_waiting = False
         self._grace_s = GRACE_S
         self._is_over = threading.Event()
         self._wake_read, self._wake_write = os.pipe()
@@ -63,6 +61,17 @@ class Ending:
 
     def unlisten(self) -> None:
         self._loop = self._ask = None
+
+    @contextmanager
+    def raising(self) -> Generator[None]:
+        """For a wait outside a loop: a signal ends it with Asked. Everywhere else a signal is noted and acted on later."""
+        self._is_waiting = True
+        try:
+            if self.number is not None:
+                raise Asked
+            yield
+        finally:
+            self._is_waiting = False
 
     def limit(self, seconds: float) -> None:
         """The person leaves: the process ends within so many seconds, even if a thread or a turn hangs."""
@@ -95,8 +104,9 @@ class Ending:
         if self._asks_again(number):
             self._force()
         self._request(number)
-        if self._loop is None:
-            raise Asked(number)
+        if self._is_waiting:
+            self._is_waiting = False
+            raise Asked
 
     def _asks_again(self, number: int) -> bool:
         """Whether somebody insists. One cause can bring a signal twice: `timeout` sends two, a hang-up a SIGHUP of its own."""

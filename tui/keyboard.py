@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping
 from textual.events import Key, Paste
 from textual.message import Message
 
+from tui.background import told_background
 from tui.textual_seams import InputParser, input_parser
 
 log = logging.getLogger(__name__)
@@ -36,6 +37,7 @@ _SEQUENCE = re.compile(
     r"|(?P<ss3>\x1bO[ -~])"
     r"|(?P<meta>\x1b(?P<inner>\x1b\[[A-DFH]))"  # Alt+arrow of rxvt and iTerm2
     r"|(?P<esc>\x1b(?=\x1b[^\[]|\x1b\x1b))"
+    r"|\x1b\]11;(?P<background>[^\x07\x1b]{0,64})(?:\x07|\x1b\\)"  # an answer to our question (tui/background.py)
     r"|(?P<dropped>\x1b\[M[\s\S]{3}"  # an old mouse report that came in two reads
     r"|\x1b\[(?!M)[-0-?]*+[ -/]*+(?=[^@-~])"  # broken off by something that cannot belong to it
     r"|\x1b[\]P](?=[\d>!$+|])[^\x07\x1b]*(?:\x07|\x1b\\)"  # an answer to a question of another program
@@ -130,6 +132,9 @@ class Keyboard:
                 yield from _without_escape(self._parsed(f"\x1b[1;3{sequence[-1]}"))
             case "esc":
                 yield _escape()
+            case "background":
+                told = told_background(match["background"])
+                yield from () if told is None else (told,)
             case "alt":
                 yield from list(_without_escape(self._parsed(sequence))) or _alt(sequence[1])
             case _:

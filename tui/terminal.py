@@ -7,7 +7,7 @@ import select
 import sys
 import termios
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -18,6 +18,7 @@ _KITTY_PUSH = "\x1b[>25u"
 
 ENTER = (
     "\x1b[?1049h"  # alternate screen
+    "\x1b[22;0t"  # the window's title is kept, for RESTORE to bring back
     "\x1b[?1000h\x1b[?1003h\x1b[?1006h"  # mouse: buttons, motion, SGR encoding
     "\x1b[?25l"  # no cursor
     "\x1b[?1004h"  # focus reports
@@ -30,6 +31,7 @@ RESTORE = (
     "\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1015l\x1b[?1016l"
     "\x1b[?1004l"
     "\x1b[?2026l"  # synchronised output
+    "\x1b[23;0t"
     "\x1b[?7h"
     "\x1b[?1049l"
     "\x1b[0m"
@@ -56,6 +58,7 @@ class Terminal:
         self.fd = fd
         self.is_up = False
         self.cut_output = False  # what was written last is not all of it
+        self.parting: Callable[[], str] = str  # what else has to be put back
         self._saved = _usual(termios.tcgetattr(fd))
 
     @classmethod
@@ -75,12 +78,12 @@ class Terminal:
             return 80, 24
         return columns or 80, lines or 24
 
-    def enter(self, *, kitty: bool = True, ask_sync: bool = True) -> str:
-        """Raw mode. Returns what to write to put the screen up."""
+    def enter(self, *, kitty: bool = True, ask: str = "") -> str:
+        """Raw mode. Returns what to write to put the screen up, with questions that the terminal may answer."""
         with suppress(termios.error):
             termios.tcsetattr(self.fd, termios.TCSANOW, _raw(termios.tcgetattr(self.fd)))
         self.is_up = True
-        return ENTER + (_KITTY_PUSH if kitty else "") + (ASK_SYNC if ask_sync else "")
+        return ENTER + (_KITTY_PUSH if kitty else "") + ask
 
     def restore(self) -> None:
         """Put everything back, once. Never blocks and never raises: for every way out, from any thread."""
@@ -108,7 +111,8 @@ class Terminal:
             os.close(fd)
 
     def _write_restore(self) -> None:
-        data = ((_CANCEL if self.cut_output else "") + RESTORE).encode()
+        restore = self.parting() + RESTORE
+        data = ((_CANCEL if self.cut_output else "") + restore).encode()
         try:
             if os.write(self.fd, data) == len(data):
                 return
@@ -116,7 +120,7 @@ class Terminal:
             pass
         # Nobody reads: frames that wait in the kernel make room, they are of no use any more.
         termios.tcflush(self.fd, termios.TCOFLUSH)
-        os.write(self.fd, (_CANCEL + RESTORE).encode())
+        os.write(self.fd, (_CANCEL + restore).encode())
 
 
 def _open_by_name(fd: int, flags: int) -> int:

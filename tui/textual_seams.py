@@ -65,3 +65,14 @@ def catch_crashes(app: App[None], report: Callable[[BaseException], None]) -> No
         app._close_messages_no_wait()  # pyright: ignore[reportPrivateUsage]
 
     app._handle_exception = end  # pyright: ignore[reportPrivateUsage]
+
+
+def to_terminal(app: App[None], data: str) -> None:
+    """Send bytes to the terminal as they are, behind what was drawn so far."""
+    if app._driver is not None:  # pyright: ignore[reportPrivateUsage]
+        app._driver.write(data)  # pyright: ignore[reportPrivateUsage]
+
+
+def remember_clipboard(app: App[None], text: str) -> None:
+    """What was copied here is what is pasted here, whether or not the terminal took it."""
+    app._clipboard = text  # pyright: ignore[reportPrivateUsage]

@@ -10,10 +10,20 @@ from session.models import Approval, ApprovalRequest
 
 
 class Answer(Struct, frozen=True):
-    """What was decided, and the cause where nobody decided."""
+    """What was decided, and the cause where nobody decided.
+
+    `reason` is what a person said to a no. `rules` are what is saved with `ALLOWED_ALWAYS`, as the offers wrote them, for
+    this project or `is_everywhere`. `edited` is the command as the person rewrote it, None where it stands: it is judged
+    anew, and the approval is for that text alone.
+    """
 
     approval: Approval
     cause: str = ""
+    reason: str = ""
+    rules: tuple[str, ...] = ()
+    is_everywhere: bool = False
+    edited: str | None = None
+    is_asked_anew: bool = False  # withdrawn because things changed under it: the call is judged again as they are now
 
 
 class Inbox:

@@ -42,5 +42,17 @@ def read_line(text: str) -> Call | Mistyped | Text:
     names = {alias: command for command in COMMANDS for alias in (command.name, *command.aliases)}
     if name in names:
         return Call(names[name], argument)
-    near = get_close_matches(name, names, n=1, cutoff=0.7)
+    # Letters that changed places are the likelier slip: /modle is /model and not /mode.
+    near = sorted(get_close_matches(name, names, cutoff=0.7), key=lambda other: sorted(other) != sorted(name))
     return Mistyped(name, near[0]) if near else Text(text)
+
+
+def may_hold_secret(text: str) -> bool:
+    """Whether a line is, or was meant as, a command whose line is kept nowhere."""
+    match read_line(text.lstrip()):
+        case Call(command=command):
+            return command.may_hold_secret
+        case Mistyped(suggestion=suggestion):
+            return any(command.may_hold_secret and suggestion == command.name for command in COMMANDS)
+        case Text():
+            return False

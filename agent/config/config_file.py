@@ -17,10 +17,10 @@ from agent.config.problem import Problem
 from agent.config.section import ADVICE
 from agent.config.settings import Sources
 from agent.config.settings_reader import read_settings
-from agent.config.table import YES_NO, Choice, Names, Setting, Whole, allowed, find, join_key
+from agent.config.table import YES_NO, Choice, Decimal, Names, Setting, Whole, allowed, find, join_key
 from agent.config.yaml_edit import NotEditable, with_value, without
 from agent.config.yaml_shape import value_at
-from agent.config.yaml_tree import TAG, NotPlain, NotYaml, parse, plain_value, text_of
+from agent.config.yaml_tree import TAG, NotPlain, NotYaml, items, parse, plain_value, text_of
 from session.errors import UserError
 
 Keys = tuple[str, ...]
@@ -42,9 +42,47 @@ def set_setting(path: Path, keys: Keys, text: str, shown: str = "") -> tuple[Pro
     return remarks
 
 
+def set_model(path: Path, provider: str, name: str, shown: str = "") -> None:
+    """Name the model of new sessions, whole: `provider` "" where the name says it all. Blocks. Raises NotSet, NotSaved."""
+    pairs = {("model", "default"): name, ("model", "provider"): provider}
+    values = {keys: checked_value(keys, text)[0] for keys, text in pairs.items() if text}
+
+    def change(stored: str) -> str:
+        for keys in pairs:
+            stored = _with(stored, keys, values[keys]) if keys in values else _without(stored, keys) or stored
+        return stored
+
+    _rewrite(path, shown or str(path), change)
+
+
 def unset_setting(path: Path, keys: Keys, shown: str = "") -> bool:
     """Take a setting out; False where the file does not have it. Blocks. Raises NotSaved."""
     return path.parent.is_dir() and _rewrite(path, shown or str(path), lambda stored: _without(stored, keys))
+
+
+def add_entry(path: Path, keys: Keys, entry: str, shown: str = "") -> bool:
+    """Add a text to a list as it stands in the file now; False where it is in there. Blocks. Raises NotSet, NotSaved."""
+    if not all(part.isprintable() for part in (*keys, entry)):
+        raise NotSet(complaint="The rule, or the folder it is for, holds characters that no settings file can.")
+
+    def change(stored: str) -> str | None:
+        listed = _listed(parse(stored), keys)
+        return None if entry in listed else with_value(stored, keys, _list([*listed, entry]))
+
+    return _rewrite(path, shown or str(path), change)
+
+
+def remove_entry(path: Path, keys: Keys, entry: str, shown: str = "") -> bool:
+    """Take a text out of a list; False where it is not in there. Blocks. Raises NotSaved."""
+
+    def change(stored: str) -> str | None:
+        listed = _listed(parse(stored), keys)
+        if entry not in listed:
+            return None
+        left = [other for other in listed if other != entry]
+        return with_value(stored, keys, _list(left)) if left else without(stored, keys)
+
+    return path.parent.is_dir() and _rewrite(path, shown or str(path), change)
 
 
 def replace_config(path: Path, before: bytes | None, raw: bytes, shown: str = "") -> None:
@@ -86,7 +124,7 @@ def checked_value(keys: Keys, text: str) -> tuple[Node, tuple[Problem, ...]]:
     problems = read_settings(Sources("", flags={key: text})).problems
     wrong = next((problem for problem in problems if not problem.is_remark), None)
     if wrong is not None:
-        is_number = setting is not None and isinstance(setting.kind, Whole)
+        is_number = setting is not None and isinstance(setting.kind, Whole | Decimal)
         raise NotSet(complaint=f"{key} takes {allowed(setting)}." if setting and is_number else wrong.text)
     if not text.strip():
         raise NotSet(complaint=f"{key} takes a value; `hermes config unset` takes it out.")
@@ -96,11 +134,27 @@ def checked_value(keys: Keys, text: str) -> tuple[Node, tuple[Problem, ...]]:
 # --- inside
 
 
+def _listed(root: Node | None, keys: Keys) -> list[str]:
+    """The texts of a list, or of a text that stands for one."""
+    node = value_at(root, keys)
+    if isinstance(node, SequenceNode):
+        return [text for item in items(node) if (text := text_of(item)) is not None]
+    text = None if node is None else text_of(node)
+    return [part.strip() for part in (text or "").split(",") if part.strip()]
+
+
+def _list(texts: list[str]) -> Node:
+    return SequenceNode(f"{TAG}seq", [scalar(text) for text in texts])
+
+
 def _typed(setting: Setting | None, text: str) -> Node:
     """A number and a yes/no as YAML's own, every text as a text: an `off` for a text never becomes a no."""
     match setting.kind if setting is not None else None:
         case Whole():
             return ScalarNode(f"{TAG}int", str(int(text)))
+        case Decimal():
+            number = float(text)
+            return ScalarNode(f"{TAG}{'int' if number.is_integer() else 'float'}", f"{number:.12g}")
         case Choice() as choice if choice is YES_NO:
             return ScalarNode(f"{TAG}bool", str(YES_NO.values[text.lower()]).lower())
         case Choice():

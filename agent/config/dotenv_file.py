@@ -11,7 +11,7 @@ from agent.config.files import LIMIT_BYTES, NotReadable, read_text
 from agent.config.locked_file import NotSaved, locked, replace_file
 from agent.config.problem import Problem
 
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
+NAME = r"[A-Za-z_][A-Za-z0-9_]{0,99}"
 
 # What decides which programs run, what they load, where hermes lives and what it asks about is never set from a file
 # that something else may have been talked into writing.
@@ -41,7 +41,7 @@ def read_names(path: Path, shown: str = "") -> tuple[dict[str, str], tuple[Probl
 def set_name(path: Path, name: str, value: str, shown: str = "") -> None:
     """Give a name a value, in the line that has it or in a new last one. Blocks. Raises NotSaved."""
     where = shown or str(path)
-    _check_name(name, where)
+    check_name(name, where)
     _check_value(value, where)
     with locked(path, where):
         mark, text = _stored(path, where)
@@ -75,15 +75,16 @@ def is_dangerous(name: str) -> bool:
     return re.fullmatch(_DANGEROUS, name) is not None
 
 
-# --- inside
-
-
-def _check_name(name: str, where: str) -> None:
+def check_name(name: str, where: str) -> None:
+    """Raises NotSaved where a .env takes no such name."""
     if is_dangerous(name):
         why = f"{name} decides how programs run or what hermes may do, so it is never set there"
         raise NotSaved(path=where, why=f"{why}; set it in your shell if you mean it")
-    if not NAME.fullmatch(name):
+    if not re.fullmatch(NAME, name):
         raise NotSaved(path=where, why="a name there takes letters, digits and underscores, such as OPENAI_API_KEY")
+
+
+# --- inside
 
 
 def _check_value(value: str, where: str) -> None:

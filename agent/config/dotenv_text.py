@@ -25,16 +25,23 @@ _EMPTY_LINES = r"(?:\s*[\r\n])?"
 _TOO_BLANK = r"[^\S\r\n]{200}"
 
 _PLAIN = r"[A-Za-z0-9_./:@%+,=~-]*"
+
+# A text of such lines alone means what it looks like: NAME=value, an empty line, or a comment.
+_SIMPLE = rf"(?:(?:[A-Za-z_][A-Za-z0-9_]*={_PLAIN}|\#[!-~ ]{{0,199}})?\n)*"
 _FOLDED = {char: f"\\{letter}" for char, letter in zip('\\"\a\b\f\n\r\t\v', '\\"abfnrtv', strict=True)}
 
 
 def values(text: str) -> dict[str, str]:
     """What the text assigns; of a name that stands there twice, the last."""
+    if _is_simple(text):
+        return dict(_assignment(line) for line in text.split("\n") if line and line[0] != "#")
     return {name: binding.value or "" for binding in _bindings(text) if (name := _name(binding))}
 
 
 def bad_lines(text: str) -> list[int]:
     """The numbers, from 1, of the lines that are nothing."""
+    if _is_simple(text):
+        return []
     # The parser counts the \r\n of a bad line twice.
     bad = [binding.original for binding in _bindings(text.replace("\r\n", "\n")) if _is_bad(binding)]
     return [line + len(re.findall(r"[\r\n]", _empty_lines(original))) for original, line in bad]
@@ -70,6 +77,16 @@ def without(text: str, name: str) -> str:
 
 
 # --- inside
+
+
+def _is_simple(text: str) -> bool:
+    """Whether the text can be read without the parser, whose import costs a start some milliseconds."""
+    return re.fullmatch(_SIMPLE, text if text.endswith("\n") else f"{text}\n") is not None
+
+
+def _assignment(line: str) -> tuple[str, str]:
+    name, _, value = line.partition("=")
+    return name, value
 
 
 def _bindings(text: str) -> list[Binding]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import stat
 from io import FileIO
@@ -24,8 +25,9 @@ def read_text(path: Path) -> str | None:
         raise NotReadable(f"it can't be read ({_reason(error)}); correct that") from error
     if len(raw) > LIMIT_BYTES:
         raise NotReadable(f"it is larger than {LIMIT_BYTES:,} bytes; make it smaller")
+    raw = raw.removeprefix(codecs.BOM_UTF8)  # the codec that does both is one more import
     try:
-        return raw.decode("utf-8-sig")
+        return raw.decode()
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise NotReadable(f"it is not UTF-8 text (line {line}); save it as UTF-8") from error

@@ -141,6 +141,21 @@ class Home(Struct, frozen=True):
     def outputs(self) -> Path:
         return self.root / "outputs"
 
+    @property
+    def running(self) -> Path:
+        """What is noted of commands while they run."""
+        return self.root / "running"
+
+    @property
+    def themes(self) -> Path:
+        """Where a person's own themes stand, if there are any."""
+        return self.root / "themes"
+
+    @property
+    def checkpoints(self) -> Path:
+        """File states before and after the calls of sessions, made when the first is recorded."""
+        return self.root / "checkpoints"
+
     def create(self) -> None:
         """Make the folder, for its owner only, where it is missing. Raises HomeUnusable, ProfileDeleted."""
         self.refuse_deleted()

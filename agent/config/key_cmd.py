@@ -101,15 +101,7 @@ async def run(command: str | tuple[str, ...], environ: Mapping[str, str], cwd: P
     Raises TimeoutError, OSError.
     """
     words = ("/bin/sh", "-c", command) if isinstance(command, str) else command
-    process = await asyncio.create_subprocess_exec(
-        *words,
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-        env=dict(environ),
-        cwd=cwd,
-        start_new_session=True,
-    )
+    process = await _started(words, environ, cwd)
     try:
         async with asyncio.timeout(TIMEOUT_S):
             printed = await _printed(process)
@@ -118,6 +110,27 @@ async def run(command: str | tuple[str, ...], environ: Mapping[str, str], cwd: P
     finally:
         if process.returncode is None:
             await _end(process)
+
+
+async def _started(words: tuple[str, ...], environ: Mapping[str, str], cwd: Path) -> asyncio.subprocess.Process:
+    """Cancelled, it still ends all that was started: asyncio would end only the first process of it."""
+    starting = asyncio.create_task(
+        asyncio.create_subprocess_exec(
+            *words,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            env=dict(environ),
+            cwd=cwd,
+            start_new_session=True,
+        )
+    )
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        with suppress(OSError, ValueError):  # it could not be started
+            await _end(await starting)
+        raise
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

@@ -24,6 +24,7 @@ from agent.config.table import (
 from agent.config.yaml_tree import TAG, NotYaml, is_null, line_of, parse
 
 USER, PROJECT, ENVIRONMENT, COMMAND_LINE, DEFAULT = "user", "project", "environment", "flags", "default"
+LOWEST_FIRST = (DEFAULT, USER, PROJECT, ENVIRONMENT, COMMAND_LINE)
 
 
 class Layer(Struct, frozen=True):

@@ -24,7 +24,7 @@ def load_settings(
     """Defaults < config.yaml < the file of a trusted project < the environment < flags; no content makes it raise.
 
     `shown` is how a person knows the file; `project` is such a name and the text of the project's own file. What was
-    read is remembered beside the file for the next time, unless it is not to be.
+    read is remembered beside the file for the next time, unless it is not to be: then nothing is written.
     """
     sources = _sources(path, shown or str(path), project, environ or {}, flags or {})
     if sources.is_empty:
@@ -33,7 +33,7 @@ def load_settings(
     from agent.config.settings_cache import SettingsCache
 
     cache = SettingsCache(path.parent / "cache" / "settings.json")
-    loaded = cache.get(sources) if is_remembered else None
+    loaded = cache.get(sources)
     if loaded is None:
         from agent.config.settings_reader import read_settings
 

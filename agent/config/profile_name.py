@@ -13,7 +13,26 @@ NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 RESERVED = frozenset(
     {
         *("hermes", DEFAULT, "test", "tmp", "root", "sudo"),
-        *("chat", "config", "doctor", "help", "logs", "profile", "secrets", "sessions", "trust", "tui", "version"),
+        *(
+            "approvals",
+            "chat",
+            "commands",
+            "completion",
+            "config",
+            "doctor",
+            "help",
+            "logs",
+            "model",
+            "processes",
+            "profile",
+            "prompt",
+            "provider",
+            "secrets",
+            "sessions",
+            "trust",
+            "tui",
+            "version",
+        ),
     }
 )
 

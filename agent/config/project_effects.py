@@ -39,6 +39,8 @@ def _effects(path: str, kind: Kind, text: str) -> Iterable[str]:
             return _of_env(text)
         case Kind.PERSONALITY:
             return (f"offers the personality {PurePosixPath(path).stem}",)
+        case Kind.HOOK:
+            return ("is a hook: a program that runs by itself when something happens, or a part of one",)
         case Kind.INSTRUCTIONS:
             return ("tells the model how to work",)
 

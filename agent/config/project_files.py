@@ -15,10 +15,14 @@ FOLDER = ".hermes"
 CONFIG = f"{FOLDER}/config.yaml"
 ENV = f"{FOLDER}/.env"
 PERSONALITIES = f"{FOLDER}/personalities"
-INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md", ".cursorrules")
+HOOKS = f"{FOLDER}/hooks"
+RULES = ".cursor/rules"
+INSTRUCTIONS = (".hermes.md", "HERMES.md", "AGENTS.md", "CLAUDE.md", ".cursorrules")
 
-MOST_PERSONALITIES = 100
-MOST_SCANNED = 10_000  # names in a folder; what lies beyond is never listed, so never trusted
+# What lies beyond is never listed, so never trusted.
+MOST_LISTED = 100  # files of one kind
+MOST_SCANNED = 10_000  # names in a folder
+DEEPEST_HOOK = 2  # a hook is a file in the folder of hooks, or a folder of files there
 
 _INNER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # A named pipe would otherwise wait for a writer for ever, and a terminal become ours.
@@ -31,11 +35,12 @@ class Kind(StrEnum):
     CONFIG = "config"
     ENV = "env"
     PERSONALITY = "personality"
+    HOOK = "hook"
     INSTRUCTIONS = "instructions"
 
 
 # What this version reads of a project. The others are listed and recorded with them, and nothing comes of them yet.
-USED = frozenset({Kind.CONFIG})
+USED = frozenset({Kind.CONFIG, Kind.INSTRUCTIONS})
 
 
 def acting_files(root: Path) -> Iterator[tuple[str, Kind]]:
@@ -43,8 +48,9 @@ def acting_files(root: Path) -> Iterator[tuple[str, Kind]]:
     if not is_a_home(root / FOLDER):
         yield CONFIG, Kind.CONFIG
         yield ENV, Kind.ENV
-        yield from ((name, Kind.PERSONALITY) for name in _personalities(root))
-    yield from ((name, Kind.INSTRUCTIONS) for name in INSTRUCTIONS)
+        yield from ((name, Kind.PERSONALITY) for name in _listed(root, PERSONALITIES, ".md"))
+        yield from ((name, Kind.HOOK) for name in _listed(root, HOOKS, "", DEEPEST_HOOK))
+    yield from ((name, Kind.INSTRUCTIONS) for name in (*INSTRUCTIONS, *_listed(root, RULES, ".mdc")))
 
 
 def is_a_home(folder: Path) -> bool:
@@ -97,15 +103,23 @@ def _open(root: Path, parts: Sequence[str]) -> int:
         os.close(folder)
 
 
-def _personalities(root: Path) -> list[str]:
-    """Their paths by name. A folder that leads out of the project has none."""
-    folder = Path(os.path.realpath(root / PERSONALITIES))
-    if not folder.is_relative_to(root):
+def _listed(root: Path, place: str, ending: str, depth: int = 1) -> list[str]:
+    """The paths of the files in a folder of the project, by name. One that leads out of the project has none."""
+    if not Path(os.path.realpath(root / place)).is_relative_to(root):
         return []
+    found = (path for path in _below(root, place, depth) if path.endswith(ending))
+    return list(islice(found, MOST_LISTED))
+
+
+def _below(root: Path, place: str, depth: int) -> Iterator[str]:
     try:
-        with os.scandir(folder) as entries:
-            names = [entry.name for entry in islice(entries, MOST_SCANNED)]
+        with os.scandir(root / place) as entries:
+            found = sorted(islice(entries, MOST_SCANNED), key=lambda entry: entry.name)
     except OSError:
-        return []
-    shown = sorted(name for name in names if name.endswith(".md") and not name.startswith("."))
-    return [f"{PERSONALITIES}/{name}" for name in shown[:MOST_PERSONALITIES]]
+        return
+    for entry in found:
+        path = f"{place}/{entry.name}"
+        if not entry.is_dir(follow_symlinks=False):
+            yield path
+        elif depth > 1:
+            yield from _below(root, path, depth - 1)

@@ -1,8 +1,8 @@
 """Keys and passwords: from .env, the environment and commands, given out by name, kept out of everything that is shown.
 
-A profile's `Secrets` are its scope. They hold what its own .env said when it was opened, what was saved since, and what
-its key commands gave; .env is not read again over that. There is no other place to ask: whoever wants a key must have
-been given the `Secrets` of a profile, and thereby has said whose key it is.
+A profile's `Secrets` are its scope. They hold what its own .env says, read again before a request when another program
+has changed it, and above that, always, what its key commands gave. There is no other place to ask: whoever wants a key
+must have been given the `Secrets` of a profile, and thereby has said whose key it is.
 
 The process environment is a mapping that is handed in, by the launch profile as a whole and by any other without its
 credentials. It is never written, and nothing reads os.environ after the start: a saved key reaches, besides requests,
@@ -18,12 +18,15 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 
-from agent.config.dotenv_file import is_dangerous, read_names, set_name, unset_name
+from agent.config.dotenv_file import check_name, is_dangerous, read_names, set_name, unset_name
+from agent.config.dotenv_text import values as assigned
+from agent.config.files import NotReadable, read_text
 from agent.config.key_cmd import CommandKey, KeyCommand
 from agent.config.locked_file import NotSaved
 from agent.config.masking import Masking
 from agent.config.private_files import tighten_env
 from agent.config.problem import Problem
+from agent.config.watch import Stamp, stamp_of
 
 # Other well-known names under which keys lie in an environment; those of the model servers come with `key_names`.
 CREDENTIAL_NAMES = frozenset(
@@ -42,6 +45,10 @@ _SETTING_NAME = re.compile(
 )
 _RANDOM = re.compile(r"[\w-]{20}|://[^/\s]*@")
 
+# What local servers are given for a key: `ollama`, `lm-studio`, `not-needed`. A server that asks for a key makes a longer
+# one up, and masking these would take an ordinary word out of each text and each command.
+_STAND_IN = re.compile(r"(?=.{1,16}$)[a-z]+(?:[-_][a-z]+)*")
+
 NO_COMMANDS: Mapping[str, KeyCommand] = {}
 
 
@@ -50,7 +57,8 @@ class Secrets:
 
     `values` come from its .env; an empty one hides a name of the environment. `file` names that .env as the person knows
     it, `path` is where it is. `key_names` are the variables that hold keys of model servers, `commands` are those that
-    give a key by its name, and `passthrough` names what commands of tools get although it is secret.
+    give a key by its name, and `passthrough` names what commands of tools get although it is secret. `stamp` is that of
+    the .env that `values` were read from.
     """
 
     def __init__(
@@ -64,12 +72,14 @@ class Secrets:
         commands: Mapping[str, KeyCommand] = NO_COMMANDS,
         passthrough: Iterable[str] = (),
         is_routed: bool = False,
+        stamp: Stamp | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.file = file
         self.is_routed = is_routed  # the environment holds no keys for this profile, whatever is put into it
         self._path = path
-        self._values = dict(values)
+        self._values, self._stamp = dict(values), stamp
+        self._changing = asyncio.Lock()  # what was read before a save never comes after it
         self._environ = environ
         self._key_names = CREDENTIAL_NAMES.union(key_names, commands)
         self._passthrough = frozenset(passthrough)
@@ -93,6 +103,7 @@ class Secrets:
     async def fresh(self, name: str) -> str | None:
         """The secret for the next request; a command is run where its last answer is outdated. Raises NoKey."""
         if name not in self._commands:
+            await self.refresh()
             return self.get(name)
         key = await self._commands[name].fresh()
         self.masking.add(name, key)
@@ -123,24 +134,42 @@ class Secrets:
 
     # --- changing
 
+    async def refresh(self) -> None:
+        """Take .env as it is now, where it was changed since it was read. One that can't be read changes nothing."""
+        async with self._changing:
+            read = await asyncio.to_thread(_read_again, self._path, self._stamp)
+            if read is None:
+                return
+            masking, former = self.masking, self._values  # with the former values in it
+            self._stamp, self._values = read
+            for name in former.keys() | self._values.keys():
+                self._mask(masking, name)
+
+    def check(self, name: str) -> None:
+        """Raises NotSaved where no secret of this name can be saved."""
+        self._refuse_command(name)
+        check_name(name, self.file)
+
     async def save(self, name: str, value: str) -> None:
         """Write a secret into .env; it holds at once. Raises NotSaved."""
         self._refuse_command(name)
-        await asyncio.to_thread(set_name, self._path, name, value, self.file)
-        masking = self.masking  # with the former value in it
-        self._values[name] = value
-        self._mask(masking, name)
+        async with self._changing:
+            await asyncio.to_thread(set_name, self._path, name, value, self.file)
+            masking = self.masking  # with the former value in it
+            self._values[name] = value
+            self._mask(masking, name)
 
     async def remove(self, name: str) -> bool:
         """Take a secret out of .env, False where it is not in it; one of the environment comes to light again.
 
         Raises NotSaved.
         """
-        was_there = await asyncio.to_thread(unset_name, self._path, name, self.file)
-        masking = self.masking  # with the former value in it
-        self._values.pop(name, None)
-        self._mask(masking, name)
-        return was_there
+        async with self._changing:
+            was_there = await asyncio.to_thread(unset_name, self._path, name, self.file)
+            masking = self.masking  # with the former value in it
+            self._values.pop(name, None)
+            self._mask(masking, name)
+            return was_there
 
     def _refuse_command(self, name: str) -> None:
         if name in self._commands:
@@ -165,9 +194,16 @@ class Secrets:
         value = self.get(name)
         if value is None:
             return
-        is_setting = name not in self._key_names and _SETTING_NAME.fullmatch(name) and not _RANDOM.search(value)
-        if not is_setting:
+        if not self._is_plain(name, value):
             masking.add(name, value)
+
+    def _is_plain(self, name: str, value: str) -> bool:
+        """Whether this is no secret, although it lies where secrets lie."""
+        if name in self._commands:
+            return False
+        if name in self._key_names:
+            return _STAND_IN.fullmatch(value) is not None
+        return _SETTING_NAME.fullmatch(name) is not None and not _RANDOM.search(value)
 
     def child_environ(self) -> dict[str, str]:
         """What a program started by a tool gets: the environment without our keys, but with what is passed through."""
@@ -206,6 +242,7 @@ def load_secrets(
     """Read a .env, and close it to others where it is open to them. Its values are taken literally, and copied nowhere."""
     name = shown or str(path)
     tightened = tighten_env(path, name)
+    stamp = stamp_of(path)  # before it is read: what is changed meanwhile is read again
     values, problems = read_names(path, name)
     secrets = Secrets(
         values,
@@ -216,5 +253,17 @@ def load_secrets(
         commands=commands,
         passthrough=passthrough,
         is_routed=is_routed,
+        stamp=stamp,
     )
     return secrets, (*tightened, *problems)
+
+
+def _read_again(path: Path, known: Stamp | None) -> tuple[Stamp | None, dict[str, str]] | None:
+    """The stamp and the content of a .env that is another one than the known; None where it isn't, or can't be read."""
+    stamp = stamp_of(path)
+    if stamp == known:
+        return None
+    try:
+        return stamp, assigned(read_text(path) or "")
+    except NotReadable:
+        return None

@@ -11,15 +11,16 @@ from msgspec import Struct
 from yaml import Node
 from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
-from agent.config.layers import Layer, nested
+from agent.config.layers import PROJECT, USER, Layer, nested
 from agent.config.problem import Problem
 from agent.config.table import join_key
-from agent.config.takes import Takes
+from agent.config.takes import TAKES, Takes
 from agent.config.yaml_tree import WHOLE_NUMBER, NotPlain, is_null, items, line_of, pairs, plain, text_of
 
 Value = TypeVar("Value")
 
 SHOWABLE_KEY = re.compile(r"[\w./@-]{1,60}")
+DECIMAL = re.compile(r"[+-]?\d{1,12}(\.\d{0,12})?")
 ADVICE = {
     "api_key": "keys belong in .env; give the name of the variable in key_env",
     "<<": "merge keys are not read; write the settings out",
@@ -81,11 +82,17 @@ class Section:
                 raise NotTaken(f"takes a whole number from {low} to {high}")
             return number
 
-        def instead(used: int | None) -> str:
-            used = default if used is None else used
-            return "; it counts as unknown." if used is None else f"; {used} is used."
+        return self._highest(key, read, _instead(default))
 
-        return self._highest(key, read, instead)
+    def decimal(self, key: str, low: float, high: float, default: float | None) -> float | None:
+        def read(node: Node) -> float:
+            text = text_of(node) or ""
+            number = float(text) if DECIMAL.fullmatch(text) else None
+            if number is None or not low <= number <= high:
+                raise NotTaken(f"takes a number from {low:g} to {high:g}")
+            return number
+
+        return self._highest(key, read, _instead(default))
 
     def choice(self, key: str, choices: Mapping[str, Value]) -> Value | None:
         def read(node: Node) -> Value:
@@ -107,6 +114,21 @@ class Section:
             return texts
 
         return self._highest(key, read)
+
+    def joined(self, key: str, takes: Takes) -> tuple[str, ...] | None:
+        """The lists of all layers as one, the lowest first. A wrong entry is told and left out, and the others hold."""
+        joined: dict[str, None] = {}
+        for found in self._take(key):
+            texts = _words(found.value)
+            if texts is None:
+                self._tell(found, key, f"takes a list of {takes.allowed}.")
+                continue
+            wrong = [text for text in texts if takes.complaint(text)]
+            if wrong:
+                self._tell(found, key, f"takes {takes.allowed}; {len(wrong)} of {len(texts)} are left out.")
+            joined |= dict.fromkeys(text for text in texts if text not in wrong)
+            self.notes.origins[self.key(key)] = found.layer.name
+        return tuple(joined) or None
 
     def command(self, key: str) -> str | tuple[str, ...] | None:
         def read(node: Node) -> str | tuple[str, ...]:
@@ -138,6 +160,29 @@ class Section:
                 self.notes.origins[self.key(key)] = found.layer.name
         return merged or None
 
+    def headers(self, key: str) -> dict[str, str]:
+        """A mapping of the names of headers to their texts, each checked by itself."""
+        inner = self.section(key)
+        taken: dict[str, str] = {}
+        for name in tuple(inner._found):
+            complaint = TAKES["header_name"].complaint(name)
+            if complaint:
+                inner._leave_out(name, complaint)
+            elif (value := inner.text(name, TAKES["header"])) is not None:
+                taken[name] = value
+        return taken
+
+    def lists(self, key: str, names: Takes, texts: Takes) -> dict[str, tuple[str, ...]]:
+        """A mapping of names to lists, each checked by itself."""
+        inner = self.section(key)
+        taken: dict[str, tuple[str, ...]] = {}
+        for name in tuple(inner._found):
+            if complaint := names.complaint(name):
+                inner._leave_out(name, complaint)
+            elif (value := inner.names(name, texts)) is not None:
+                taken[name] = value
+        return taken
+
     def section(self, key: str) -> Section:
         found = self._take(key)
         for item in found:
@@ -145,9 +190,12 @@ class Section:
                 self._tell(item, key, "takes `name: value` lines.")
         return Section([(item.layer, item.value) for item in found], (*self.keys, key), self.notes)
 
-    def sections(self, key: str, takes: Takes) -> dict[str, Section]:
-        """A mapping whose keys the person chose, each with a section of its own."""
+    def sections(self, key: str, takes: Takes, short_for: str = "") -> dict[str, Section]:
+        """A mapping whose keys the person chose, each with a section of its own; a text may say `short_for` of it."""
         outer = self.section(key)
+        if short_for:
+            for name in tuple(outer._found):
+                outer.long_form(name, short_for)
         inner: dict[str, Section] = {}
         for name in tuple(outer._found):
             complaint = takes.complaint(name)
@@ -158,21 +206,39 @@ class Section:
         return inner
 
     def long_form(self, key: str, inner: str) -> None:
-        """Let `key: text` say `key: {inner: text}`. It says all: what lower layers have under the key is dropped."""
-        kept: list[Found] = []
-        for item in self._found.get(key, []):
-            if text_of(item.value) is None:
-                kept.append(item)
-            else:
-                kept = [Found(item.key, nested((inner,), item.value), item.layer)]
-        if kept:
-            self._found[key] = kept
+        """Let `key: text` say `key: {inner: text}`."""
+        if key in self._found:
+            self._found[key] = [_in_long(item, inner) for item in self._found[key]]
 
     def unused(self, key: str) -> None:
         """Say of a key that is taken but does nothing yet."""
         for item in self._found.get(key, []):
             if not is_null(item.value):
                 self._tell(item, key, "is kept for a later version: nothing uses it yet.", is_remark=True)
+
+    def leave_out_projects(self, key: str) -> None:
+        """Say of what a project's file gives that only the person's own settings do."""
+        found = self._found.get(key, [])
+        for item in found:
+            if item.layer.name == PROJECT:
+                self._tell(item, key, "is left out: only your own settings say this, never those of a project.")
+        if found:
+            self._found[key] = [item for item in found if item.layer.name != PROJECT]
+
+    def leave_out_looser(self, key: str, strictness: Sequence[str]) -> None:
+        """Say of what a project's file gives that it is looser than the person's own settings, which hold then."""
+
+        def level(item: Found) -> int:
+            text = (text_of(item.value) or "").lower()
+            return strictness.index(text) if text in strictness else -1
+
+        found = self._found.get(key, [])
+        mine = max((level(item) for item in found if item.layer.name == USER), default=-1)
+        looser = [item for item in found if item.layer.name == PROJECT and 0 <= level(item) < mine]
+        for item in looser:
+            self._tell(item, key, "is left out: a project can only make this stricter than your own settings do.")
+        if looser:
+            self._found[key] = [item for item in found if item not in looser]
 
     def flaw(self, keys: Sequence[str]) -> str:
         """The first problem with one of these keys, or with the section itself; "" for none."""
@@ -253,6 +319,22 @@ class Section:
         self.notes.problems.append(
             Problem(found.layer.file, f"{spelled} {text}" if spelled else text, line, name, is_remark)
         )
+
+
+def _instead(default: float | None) -> Callable[[float | None], str]:
+    """What to say of the number that holds in the place of a wrong one."""
+
+    def told(used: float | None) -> str:
+        used = default if used is None else used
+        return "; it counts as unknown." if used is None else f"; {used:g} is used."
+
+    return told
+
+
+def _in_long(found: Found, inner: str) -> Found:
+    if text_of(found.value) is None:
+        return found
+    return Found(found.key, nested((inner,), found.value), found.layer)
 
 
 def merge(lower: Mapping[str, object], higher: Mapping[str, object]) -> dict[str, object]:

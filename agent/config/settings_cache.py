@@ -76,4 +76,5 @@ def _reader() -> str:
     folder = Path(__file__).parent
     with os.scandir(folder) as entries:
         found = [(entry.name, entry.stat()) for entry in entries if entry.name.endswith(".py")]
+    found.append(("registry", (folder.parent / "providers" / "registry.py").stat()))
     return " ".join(f"{name}:{status.st_size}:{status.st_mtime_ns}" for name, status in sorted(found))

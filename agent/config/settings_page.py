@@ -15,13 +15,15 @@ Made from the table in agent/config/settings.py by `make settings`; change that,
 
 Settings stand in `config.yaml` in the home folder (`hermes config path` says where). Each source stands over the ones
 before it: defaults, your `config.yaml`, the `.hermes/config.yaml` of a folder you trust, the environment, and
-`--set KEY=VALUE` on the command line. Mappings are merged key by key. `hermes config list` shows every value and where
+`--set KEY=VALUE` on the command line. Mappings are merged key by key. The lists of rules under
+`approvals` are added up, and no project adds to what is allowed. `hermes config list` shows every value and where
 it came from, `hermes config set KEY VALUE` saves one without touching the rest of the file, `hermes config check` says
 what is wrong. A value that is wrong is reported with its line and passed over; everything else holds.
 
 `<name>` is a name of your choice. A name with a dot in it stands in quotes:
 `hermes config set 'providers.here.models."gpt-4.1".context_length' 128000`. `model: some-id` is short for
-`model: {default: some-id}`.
+`model: {default: some-id}`; over a source that names a provider, too, it is a model of that provider, unless it names
+its own, as `openai:gpt-4.1` does.
 
 Keys and passwords do not belong here but in `.env` beside it: `hermes config set OPENAI_API_KEY ...` puts them there, as
 it does every name of capital letters.

@@ -8,11 +8,36 @@ from typing import TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from agent.config.layers import PROJECT, USER, Layer, Unusable, file_layer, given_layers
+from agent.config.alias_settings import AliasSettings
+from agent.config.layers import (
+    DEFAULT,
+    LOWEST_FIRST,
+    PROJECT,
+    USER,
+    Layer,
+    Unusable,
+    file_layer,
+    given_layers,
+)
 from agent.config.problem import Problem
 from agent.config.section import Notes, Section
 from agent.config.settings import Loaded, ModelSettings, ProviderSettings, Settings, Sources
-from agent.config.table import Body, Choice, Command, Group, Groups, Names, Setting, Text, Whole, settings_of
+from agent.config.table import (
+    Body,
+    Choice,
+    Command,
+    Decimal,
+    Group,
+    Groups,
+    Headers,
+    Lists,
+    Names,
+    Setting,
+    Text,
+    Whole,
+    settings_of,
+)
+from agent.providers.registry import DEMO, KNOWN
 
 Table = TypeVar("Table", bound=Struct)
 
@@ -30,7 +55,10 @@ def read_settings(sources: Sources) -> Loaded:
             layers.append(found)
     top = Section([(layer, layer.root) for layer in layers], (), notes)
     top.long_form("model", "default")
-    settings = replace(_group(top, Settings), file=sources.file, unread=unread)
+    settings = _without_other_provider(_group(top, Settings), notes.origins)
+    chosen_in = {notes.origins.get(f"model.{key}") for key in ("default", "provider")}
+    model_source = next((layer.file for layer in reversed(layers) if layer.name in chosen_in), sources.file)
+    settings = replace(settings, file=sources.file, unread=unread, model_source=model_source)
     problems = sorted(notes.problems, key=lambda problem: problem.line or 0)
     return Loaded(settings, tuple(problems), notes.origins)
 
@@ -62,23 +90,33 @@ def _value(section: Section, setting: Setting) -> object:
     key = setting.name
     if setting.is_unused:
         section.unused(key)
+    if setting.is_personal:
+        section.leave_out_projects(key)
     match setting.kind:
         case Text(takes):
             return section.text(key, takes)
         case Whole(low, high):
             return section.whole(key, low, high, setting.default if isinstance(setting.default, int) else None)
+        case Decimal(low, high):
+            return section.decimal(key, low, high, setting.default if isinstance(setting.default, float) else None)
         case Choice(values):
+            if setting.is_tightened:
+                section.leave_out_looser(key, tuple(values))
             return section.choice(key, values)
-        case Names(takes):
-            return section.names(key, takes)
+        case Names(takes, is_joined):
+            return section.joined(key, takes) if is_joined else section.names(key, takes)
         case Command():
             return section.command(key)
+        case Headers():
+            return section.headers(key)
+        case Lists(names, texts):
+            return section.lists(key, names, texts)
         case Body():
             return section.body(key)
         case Group(of=kind):
             return _checked(section.section(key), kind)
-        case Groups(of=kind, takes=takes):
-            return {name: _checked(inner, kind) for name, inner in section.sections(key, takes).items()}
+        case Groups(of=kind, takes=takes, short_for=short):
+            return {name: _checked(inner, kind) for name, inner in section.sections(key, takes, short).items()}
 
 
 def _checked(section: Section, kind: type[Struct]) -> Struct:
@@ -87,10 +125,39 @@ def _checked(section: Section, kind: type[Struct]) -> Struct:
         case ModelSettings() as model:
             return replace(model, flaw=section.flaw(("default", "provider")))
         case ProviderSettings() as provider:
-            flaw = section.flaw(("base_url", "key_env", "key_cmd", "api_mode"))
-            return replace(_own_key(section, provider), base_url=provider.base_url.rstrip("/"), flaw=flaw)
+            flaw = section.flaw(("base_url", "key_env", "key_cmd", "api_mode", "proxy", "ca_file"))
+            return replace(
+                _own_key(section, _own_way(section, provider)), base_url=provider.base_url.rstrip("/"), flaw=flaw
+            )
+        case AliasSettings() as alias:
+            flaw = section.flaw(("model", "provider", "base_url", "key_env", "api_mode"))
+            return replace(alias, base_url=alias.base_url.rstrip("/"), flaw=flaw)
         case other:
             return other
+
+
+def _without_other_provider(settings: Settings, origins: dict[str, str]) -> Settings:
+    """A model that is named with its provider is none of the provider that a lower layer names."""
+    model = settings.model
+    default, provider = (LOWEST_FIRST.index(origins.get(f"model.{key}", DEFAULT)) for key in ("default", "provider"))
+    named = model.default.partition(":")[0]
+    if default <= provider or not (named in settings.providers or named in KNOWN or named == DEMO):
+        return settings
+    origins.pop("model.provider", None)
+    return replace(settings, model=replace(model, provider=""))
+
+
+def _own_way(section: Section, provider: ProviderSettings) -> ProviderSettings:
+    """A project never says by which way the person's conversations and keys go to a server that it did not name (C25)."""
+    origins = section.notes.origins
+    if origins.get(section.key("base_url")) == PROJECT:
+        return provider
+    mine = {key: origins.get(section.key(key)) != PROJECT for key in ("proxy", "ca_file")}
+    return replace(
+        provider,
+        proxy=provider.proxy if mine["proxy"] else "",
+        ca_file=provider.ca_file if mine["ca_file"] else "",
+    )
 
 
 def _own_key(section: Section, provider: ProviderSettings) -> ProviderSettings:

@@ -29,6 +29,13 @@ class Whole(Struct, frozen=True):
     high: int
 
 
+class Decimal(Struct, frozen=True):
+    """A number that may have a fraction; both ends count."""
+
+    low: float
+    high: float
+
+
 class Choice(Struct, frozen=True):
     """One of some words, by what each stands for. In yes/no several words stand for the same."""
 
@@ -40,13 +47,25 @@ class Text(Struct, frozen=True):
 
 
 class Names(Struct, frozen=True):
-    """A list of texts."""
+    """A list of texts. `is_joined`: those of all sources count, each by itself, and not those of the highest alone."""
 
     takes: Takes
+    is_joined: bool = False
 
 
 class Command(Struct, frozen=True):
     """A command line, or its words."""
+
+
+class Headers(Struct, frozen=True):
+    """A mapping of header names to their texts."""
+
+
+class Lists(Struct, frozen=True):
+    """A mapping of names to lists of texts."""
+
+    names: Takes
+    texts: Takes
 
 
 class Body(Struct, frozen=True):
@@ -60,13 +79,14 @@ class Group(Struct, frozen=True):
 
 
 class Groups(Struct, frozen=True):
-    """A group for each name that the person chose."""
+    """A group for each name that the person chose. A plain text in its place says the setting `short_for` of it."""
 
     of: type[Struct]
     takes: Takes
+    short_for: str = ""
 
 
-Kind = Whole | Choice | Text | Names | Command | Body | Group | Groups
+Kind = Whole | Decimal | Choice | Text | Names | Command | Headers | Lists | Body | Group | Groups
 
 YES_NO = Choice({"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False})
 
@@ -80,11 +100,13 @@ class Setting(Struct, frozen=True):
     default: object
     about: str
     is_unused: bool = False
+    is_personal: bool = False  # no project says it, however much it is trusted
+    is_tightened: bool = False  # a project only goes further along the choices than the person does
 
     @property
     def is_one_value(self) -> bool:
         """Whether a plain text, as in a variable or on the command line, can say it."""
-        return isinstance(self.kind, Whole | Choice | Text)
+        return isinstance(self.kind, Whole | Decimal | Choice | Text)
 
 
 @cache
@@ -133,6 +155,8 @@ def allowed(setting: Setting) -> str:
     match setting.kind:
         case Whole(low=low, high=high):
             return f"a whole number from {low} to {high}"
+        case Decimal(low=low, high=high):
+            return f"a number from {low:g} to {high:g}"
         case Choice(values=values):
             return f"one of: {', '.join(values)}"
         case Text(takes=takes):
@@ -141,7 +165,9 @@ def allowed(setting: Setting) -> str:
             return "a list of texts" if takes is TAKES["text"] else f"a list of {takes.allowed}"
         case Command():
             return "a command, or a list of its words"
-        case Body() | Group() | Groups():
+        case Lists(texts=takes):
+            return f"`name: value` lines, each with a list of {takes.allowed}"
+        case Headers() | Body() | Group() | Groups():
             return "`name: value` lines"
 
 
@@ -157,7 +183,9 @@ def _find(setting: Setting, rest: tuple[str, ...]) -> Setting | None:
             return None if inner is None else _find(inner, rest[1:])
         case Groups(of=group):
             return _find(Setting(rest[0], "", Group(group), None, setting.about), rest[1:])
-        case Body():
+        case Lists(texts=takes) if len(rest) == 1:
+            return replace(setting, name=rest[0], kind=Names(takes))
+        case Headers() | Body():
             return setting
         case _:
             return None
@@ -177,7 +205,8 @@ def _under(path: tuple[str, ...], group: type[Struct]) -> Iterator[tuple[str, Se
 
 def _like(group: Setting, setting: Setting) -> Setting:
     """A setting of a group that nothing uses is used by nothing."""
-    return replace(setting, is_unused=group.is_unused or setting.is_unused)
+    is_personal = group.is_personal or setting.is_personal
+    return replace(setting, is_unused=group.is_unused or setting.is_unused, is_personal=is_personal)
 
 
 def _setting(field: inspect.Field) -> Setting | None:
@@ -185,7 +214,8 @@ def _setting(field: inspect.Field) -> Setting | None:
     if not about:
         return None
     default = field.default if field.default is not NODEFAULT else field.default_factory()
-    return Setting(field.encode_name, field.name, _kind(kind, extra), default, about, bool(extra.get("is_unused")))
+    flags = (bool(extra.get(name)) for name in ("is_unused", "is_personal", "is_tightened"))
+    return Setting(field.encode_name, field.name, _kind(kind, extra), default, about, *flags)
 
 
 def _unwrapped(kind: inspect.Type) -> tuple[inspect.Type, str, Mapping[str, object]]:
@@ -200,6 +230,8 @@ def _kind(kind: inspect.Type, extra: Mapping[str, object]) -> Kind:
     match kind:
         case inspect.IntType(ge=int(low), le=int(high)):
             return Whole(low, high)
+        case inspect.FloatType(ge=float() | int() as low, le=float() | int() as high):
+            return Decimal(low, high)
         case inspect.BoolType():
             return YES_NO
         case inspect.EnumType():
@@ -207,16 +239,21 @@ def _kind(kind: inspect.Type, extra: Mapping[str, object]) -> Kind:
         case inspect.StrType():
             return Text(takes)
         case inspect.VarTupleType():
-            return Names(takes)
+            return Names(takes, bool(extra.get("is_joined")))
         case inspect.StructType(cls=group):
             return Group(group)
         case inspect.DictType(value_type=inspect.StructType(cls=group)):
-            return Groups(group, takes)
+            return Groups(group, takes, str(extra.get("short_for", "")))
+        case inspect.DictType(value_type=inspect.StrType()):
+            return Headers()
+        case inspect.DictType(value_type=inspect.VarTupleType()):
+            return Lists(TAKES[str(extra["names"])], takes)
         case inspect.DictType():
             return Body()
         case inspect.UnionType(types=types):
-            number = next((item for item in types if isinstance(item, inspect.IntType)), None)
-            return Command() if number is None else _kind(number, extra)
+            values = inspect.IntType | inspect.FloatType | inspect.BoolType | inspect.EnumType
+            value = next((item for item in types if isinstance(item, values)), None)
+            return Command() if value is None else _kind(value, extra)
         case _:
             raise TypeError(f"no setting has the type {kind}")
 

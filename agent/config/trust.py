@@ -105,6 +105,13 @@ class Trust:
         )
         return tuple(acting for acting in found if acting is not None)
 
+    def look_at(self, folder: Path, relative: str, kind: Kind) -> Acting | None:
+        """One file of the project as it is now, None where there is none."""
+        root = _real(folder)
+        if self._is_own_home(root, relative):
+            return None
+        return _acting(root, relative, kind, self._files(root).get(relative, ""))
+
     def ignored(self, folder: Path) -> str:
         """One sentence when files would act but for want of trust, "" when none would."""
         untrusted = (Standing.NEW, Standing.CHANGED)

@@ -18,7 +18,7 @@ class Watch:
         self._path = path
         self._clock = clock
         self._looked_at = clock()
-        self._stamp = _stamp(path)
+        self._stamp = stamp_of(path)
 
     def changed(self) -> bool:
         """Whether the file is another one than when this was last true."""
@@ -26,14 +26,14 @@ class Watch:
         if now - self._looked_at < CHECK_S:
             return False
         self._looked_at = now
-        stamp = _stamp(self._path)
+        stamp = stamp_of(self._path)
         if stamp == self._stamp:
             return False
         self._stamp = stamp
         return True
 
 
-def _stamp(path: Path) -> Stamp | None:
+def stamp_of(path: Path) -> Stamp | None:
     """What a change of a file changes. A file that is gone, or can't be looked at, is a state, too."""
     try:
         status = os.stat(path)  # noqa: PTH116 - on every key

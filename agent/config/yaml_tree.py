@@ -43,13 +43,20 @@ def parse(text: str) -> Node | None:
         return Loader(text).get_single_node()
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        raise NotYaml(error.problem or error.context or "broken", mark.line + 1 if mark else None) from error
+        raise NotYaml(_plainly(error.problem or error.context or "broken"), mark.line + 1 if mark else None) from error
     except ReaderError as error:
         raise NotYaml(error.reason, text.encode()[: error.position].count(b"\n") + 1) from error
     except (YAMLError, ValueError) as error:
         raise NotYaml("broken", None) from error
     except RecursionError as error:  # libyaml has a limit of its own, the Python loader has this one
         raise NotYaml("nested too deeply", None) from error
+
+
+def _plainly(problem: str) -> str:
+    """What the parser complains of; in other words where its own say nothing to a person."""
+    if problem.endswith("cannot start any token"):
+        return "a tab or another character that nothing begins with; indent with spaces"
+    return "a second document begins there" if problem == "but found another document" else problem
 
 
 def line_of(node: Node) -> int | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from session.models import Message
+import re
+
+from session.projection import compiled
 
 _CJK = (
     (0x1100, 0x11FF),  # Hangul Jamo
@@ -13,6 +15,8 @@ _CJK = (
     (0xFF00, 0xFFEF),  # full-width forms
     (0x20000, 0x3FFFF),
 )
+_CJK_RUN = "[" + "".join(f"{chr(low)}-{chr(high)}" for low, high in _CJK) + "]+"
+_WORD = re.compile(r"\w+")
 
 
 def text_tokens(text: str) -> int:
@@ -24,10 +28,12 @@ def text_tokens(text: str) -> int:
     return cjk + -(-rest // 4)
 
 
-def message_tokens(row: Message) -> int:
-    """Tokens that a row adds to the next request. Reasoning is not sent back, so it is not counted."""
-    calls = sum(text_tokens(call.name) + text_tokens(call.arguments) for call in row.calls)
-    return text_tokens(row.content) + text_tokens(row.refusal) + calls
+def least_tokens(text: str) -> int:
+    """The fewest tokens that any tokenizer makes of a text: hardly one joins words, or more than four CJK characters."""
+    if text.isascii():
+        return len(_WORD.findall(text))
+    words = len(_WORD.findall(compiled(_CJK_RUN).sub(" ", text)))
+    return words + sum(-(-len(run) // 4) for run in compiled(_CJK_RUN).findall(text))
 
 
 def _is_cjk(code: int) -> bool:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from agent.config.dotenv_file import read_names
 from agent.config.home import Home, find_home, launch_home
-from agent.config.scope import without_credentials
+from agent.config.profiles import listing
 from agent.config.secrets import Secrets
 from agent.config.settings import Settings
 from agent.config.trust import Trust
@@ -21,6 +21,7 @@ from agent.doctor.home_folder import examine_home
 from agent.doctor.machine import examine_machine
 from agent.doctor.servers import examine_servers, servers, unasked
 from agent.doctor.store import examine_store
+from agent.profile import seen_from
 from agent.providers.keys import key_names
 from session.errors import UserError
 
@@ -43,23 +44,31 @@ def _examine_files(home: Home, environ: Mapping[str, str], project: Path, *, is_
     shown = f"{home.shown}/{home.env.name}"
     values, problems = read_names(home.env, shown)
     names = key_names(loaded.settings)
-    secrets = Secrets(values, _seen_from(home, environ, project, names), names, shown)
+    secrets = Secrets(values, seen_from(home, environ, names), names, shown)
     for finding in (
         *examine_settings(home, loaded),
         *examine_secrets(home, values, problems),
+        *_examine_rotation(home, environ, names, secrets),
         *examine_project(Trust.of(launch_home(environ)), project),
         *_examine_servers(loaded.settings, secrets, is_offline=is_offline),
     ):
         yield replace(finding, text=secrets.mask(finding.text), fix=secrets.mask(finding.fix))
 
 
-def _seen_from(home: Home, environ: Mapping[str, str], project: Path, names: set[str]) -> Mapping[str, str]:
-    """As `seen_from` in agent/profile.py, which on its way closes what is open to others."""
-    launch = launch_home(environ)
-    if home.root == launch.root:
-        return environ
-    names = names | key_names(read_loaded(launch, environ, project).settings)
-    return without_credentials(environ, names, Secrets(read_names(launch.env)[0], environ, names))
+def _examine_rotation(home: Home, environ: Mapping[str, str], names: set[str], secrets: Secrets) -> Iterator[Finding]:
+    """Which keys can't be changed under a running hermes: those that only the environment has."""
+    try:
+        is_one_of_several = home.root == launch_home(environ).root and len(listing(home.base)) > 1
+    except UserError as error:
+        yield Finding(HOME, Grade.PROBLEM, str(error))
+        return
+    if not is_one_of_several:
+        return
+    only_there = sorted(name for name in names if name in secrets.names and not secrets.is_set_here(name))
+    if only_there:
+        said = f"The profile {home.name} has {', '.join(only_there)} from the environment alone"
+        effect = "while several profiles are open, that stays as it was when hermes started."
+        yield Finding("secrets", Grade.NOTE, f"{said}; {effect}", "restart hermes after changing it")
 
 
 def _examine_servers(settings: Settings, secrets: Secrets, *, is_offline: bool) -> list[Finding]:

@@ -33,8 +33,13 @@ def _modes(home: Home) -> Iterator[Finding]:
     open_ones = [*open_to_others(home), *others]
     for path in open_ones:
         shown = home.shown if path == home.root else f"{home.shown}/{path.relative_to(home.root)}"
-        mode = "700" if path.is_dir() else "600"
-        yield Finding(AREA, Grade.WARNING, f"Other users of this machine can open {shown}.", f"chmod {mode} {shown}")
+        said, mode = f"Other users of this machine can open {shown}.", "600"
+        if path in (home.root, home.logs, home.locks, home.outputs):
+            mode = "700"
+        elif path.is_dir():
+            yield Finding(AREA, Grade.WARNING, f"{shown} is a folder where a file belongs.", f"move {shown} away")
+            continue
+        yield Finding(AREA, Grade.WARNING, said, f"chmod {mode} {shown}")
     if not open_ones:
         yield Finding(AREA, Grade.OK, "Nobody else on this machine can open it.")
 

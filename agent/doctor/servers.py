@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
 from agent.config.secrets import Secrets
 from agent.config.settings import ProviderSettings, Settings
 from agent.doctor.finding import Finding, Grade
+from agent.providers.address import below
 from agent.providers.keys import key_name
-from agent.providers.local import open_client
+from agent.providers.local import bearer, open_client
 from agent.providers.registry import HOSTED, KNOWN, LOCAL
+from agent.route import key_headers
+from session.models import ApiMode, Route
 
 AREA = "providers"
 TIMEOUT_S = 2.0
@@ -49,7 +52,7 @@ async def examine_servers(wanted: Sequence[Server], settings: Settings, secrets:
     flawed = {name: entry.flaw for name, entry in settings.providers.items() if entry.flaw}
     told = [Finding(AREA, Grade.PROBLEM, f"{name} can't be used: {flaw}") for name, flaw in flawed.items()]
     asked = [server for server in wanted if server.name not in flawed and server.base_url]
-    await asyncio.to_thread(importlib.import_module, "httpx")
+    await asyncio.to_thread(importlib.import_module, "httpx2")
     answers = await asyncio.gather(*(_examine(server, settings, secrets) for server in asked))
     return [*told, *(finding for findings in answers for finding in findings)] or [_none()]
 
@@ -75,7 +78,9 @@ def _is_wanted(name: str, key_env: str, settings: Settings, secrets: Secrets) ->
 
 async def _examine(server: Server, settings: Settings, secrets: Secrets) -> list[Finding]:
     key = secrets.get(server.key_env) if server.key_env else None
-    status = await _ask(server, key, TIMEOUT_S if server.is_configured else LOCAL_TIMEOUT_S)
+    route = Route(server.name, "", server.base_url, ApiMode.CHAT, server.key_env)
+    headers = key_headers(settings, route, key or "") or bearer(key)
+    status = await _ask(server, headers, TIMEOUT_S if server.is_configured else LOCAL_TIMEOUT_S)
     if not server.is_configured:
         said = f"{server.name} answers on this machine ({server.base_url})."
         return [Finding(AREA, Grade.OK, said)] if status == 200 else []
@@ -104,23 +109,22 @@ def _judged(server: Server, status: int | str, *, has_key: bool) -> Finding:
             return Finding(AREA, Grade.WARNING, f"{place} answers with status {status}.", "ask again later")
 
 
-async def _ask(server: Server, key: str | None, timeout_s: float) -> int | str:
+async def _ask(server: Server, headers: Mapping[str, str], timeout_s: float) -> int | str:
     """The status of GET {base_url}/models, or why there is none."""
-    import httpx
+    import httpx2
 
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
     try:
         async with (
             asyncio.timeout(timeout_s),
             await open_client(server.base_url) as client,
-            client.stream("GET", f"{server.base_url}/models", headers=headers, timeout=None) as answer,
+            client.stream("GET", below(server.base_url, "models"), headers=headers, timeout=None) as answer,
         ):
             return answer.status_code
     except TimeoutError:
         return f"no answer within {timeout_s:.0f} s"
-    except httpx.ConnectError as error:
+    except httpx2.ConnectError as error:
         return "its name is not known" if _is_unresolved(error) else "nothing listens there"
-    except (httpx.HTTPError, httpx.InvalidURL, UnicodeError, ValueError) as error:
+    except (httpx2.HTTPError, httpx2.InvalidURL, UnicodeError, ValueError) as error:
         return type(error).__name__
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from agent.config.home import Home
 from agent.doctor.finding import Finding, Grade
 from session.inspection import CHECK_S, Inspection, inspect
+from session.lease import is_held
+from session.process import this_process
 from session.schema import USER_VERSION
 
 AREA = "database"
@@ -31,6 +34,7 @@ def examine_store(home: Home) -> Iterator[Finding]:
         yield _unreadable(shown, error)
         return
     yield from _judged(shown, found)
+    yield from _turns_now(found)
     yield from _locks(home)
 
 
@@ -76,7 +80,7 @@ def _integrity(shown: str, found: Inspection) -> Finding:
         case "":
             return Finding(AREA, Grade.NOTE, f"It is large: the check was given up after {CHECK_S:.0f} s.")
         case wrong:
-            fix = f"end every hermes and copy {shown} away before anything else"
+            fix = f"end every hermes, copy {shown} away, then: hermes sessions repair"
             return Finding(AREA, Grade.PROBLEM, f"SQLite finds it damaged: {' '.join(wrong.split())}.", fix)
 
 
@@ -91,12 +95,20 @@ def _log(found: Inspection) -> Iterator[Finding]:
         yield Finding(AREA, Grade.OK, f"Its write-ahead log has {found.wal_bytes / 1e6:,.1f} MB.")
 
 
+def _turns_now(found: Inspection) -> Iterator[Finding]:
+    here, now = this_process(), time.time()
+    for lease in found.leases:
+        if is_held(lease, here, now):
+            who = f"process {lease.holder.pid} on {lease.holder.host_name}"
+            yield Finding(AREA, Grade.OK, f"Session {lease.claim.session_id} is held by {who}.")
+
+
 def _turns(count: int) -> str:
     return "1 turn runs" if count == 1 else f"{count} turns run"
 
 
 def _locks(home: Home) -> Iterator[Finding]:
-    """Sessions in which a turn runs, and processes that use the database."""
+    """The processes that use the database and the home."""
     try:
         held = [
             (int(pid), os.makedev(int(major, 16), int(minor, 16)), int(inode)) for pid, major, minor, inode in _lines()

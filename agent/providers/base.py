@@ -8,16 +8,30 @@ from typing import Protocol
 
 from msgspec import Struct, field
 
+from agent.providers.compatibility import STANDARD, Compatibility
 from session.models import Finish, Partial, Route, ToolCall, Usage
+
+EXTRAS = "_extras"  # where a message of a request carries the extras of its row
 
 
 class ModelRequest(Struct, frozen=True):
-    """One question to a model: chat-shaped messages (the system prompt first) and tool schemas, plain JSON only."""
+    """One question to a model: chat-shaped messages (the system prompt first) and tool schemas, plain JSON only.
+
+    `session` and `attempt` are for the wire log alone: whose question it is, and how often it was asked, from 1 on.
+    One that `is_exact` is never asked a second time in another form: what the server says of this one is the answer.
+    `compact_at` asks a server that can (`compatibility.server_compaction`) to shorten the conversation itself from so many
+    tokens on, None not to.
+    """
 
     route: Route
     messages: list[dict[str, object]]
     tools: list[dict[str, object]]
     extra_body: Mapping[str, object] = field(default_factory=dict[str, object])
+    compatibility: Compatibility = STANDARD
+    session: str = ""
+    attempt: int = 1
+    is_exact: bool = False
+    compact_at: int | None = None
 
 
 class TextPart(Struct, frozen=True):
@@ -39,19 +53,28 @@ class RefusalPart(Struct, frozen=True):
 
 
 class Restarting(Struct, frozen=True):
-    """The stream broke; it is asked again after `wait_s`, and everything this request yielded so far is void."""
+    """The stream broke; it is asked again after `wait_s`, and everything this request yielded so far is void.
+
+    `usage` is what the attempt that failed took, None when the server did not say.
+    """
 
     attempt: int
     attempts: int
     reason: str
     wait_s: float
+    usage: Usage | None = None
 
 
 Delta = TextPart | ReasoningPart | RefusalPart | Restarting
 
 
 class Reply(Struct, frozen=True):
-    """A whole answer. `usage` is None when the provider gave no reading."""
+    """A whole answer. `usage` is None when the provider gave no reading.
+
+    `extras` is a JSON object, "" for none: what the server wants back with this answer, kept as it came.
+    `warnings` are sentences for the person about an answer that is whole all the same. `is_compacted`: the server has
+    shortened the conversation on the way, so that no former reading of its size holds for the next request.
+    """
 
     content: str
     reasoning: str
@@ -61,6 +84,9 @@ class Reply(Struct, frozen=True):
     usage: Usage | None
     model: str = ""
     id: str = ""
+    extras: str = ""
+    warnings: tuple[str, ...] = ()
+    is_compacted: bool = False
 
 
 class ErrorKind(StrEnum):
@@ -74,6 +100,7 @@ class ErrorKind(StrEnum):
     UPSTREAM_BLOCKED = "upstream_blocked"
     OVERLOADED = "overloaded"
     SERVER_ERROR = "server_error"
+    EMPTY_ANSWER = "empty_answer"
     TIMEOUT = "timeout"  # every failure of the transport: no connection, no answer in time, a stream that broke
     SSL_CERT_VERIFICATION = "ssl_cert_verification"
     CONTEXT_OVERFLOW = "context_overflow"
@@ -89,11 +116,27 @@ class ErrorKind(StrEnum):
 NOTHING = Partial()
 
 
+class Contact(Struct, frozen=True):
+    """How far a failed request came: to which host and port, how large it was, whether an answer had begun.
+
+    `has_events`: something of that answer was read, text or not.
+    """
+
+    host: str = ""
+    sent_bytes: int = 0
+    is_open: bool = False
+    has_events: bool = False
+
+
+UNTRIED = Contact()
+
+
 class ProviderError(Exception):
     """A request failed. `str()` is one sentence for the person: what happened and what to do; it holds no secret.
 
     `is_cut`: the stream broke off in the middle (as opposed to an error that the server named). `partial` is what had
     arrived. `may_retry`: asking again can help. `retry_after_s` is the server's own wish, None when it gave none.
+    `window` is the model's context in tokens where an overflow told it.
     """
 
     def __init__(
@@ -106,6 +149,8 @@ class ProviderError(Exception):
         is_cut: bool = False,
         partial: Partial = NOTHING,
         usage: Usage | None = None,
+        window: int | None = None,
+        contact: Contact = UNTRIED,
     ) -> None:
         super().__init__(sentence)
         self.kind = kind
@@ -115,6 +160,13 @@ class ProviderError(Exception):
         self.is_cut = is_cut
         self.partial = partial
         self.usage = usage
+        self.window = window
+        self.contact = contact
+
+    def add(self, sentence: str) -> None:
+        """Say more to the person."""
+        self.sentence = f"{self.sentence} {sentence}"
+        self.args = (self.sentence,)
 
 
 class Provider(Protocol):

@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from uuid import uuid4
 
+from agent.providers.growing_text import GrowingText
 from agent.providers.wire_json import Object, as_list, as_object, as_text, compact, parsed, whole_characters
 from session.models import ToolCall
+
+MOST_CALLS = 1_000  # finding the one that a fragment belongs to takes as long as there are many
 
 
 @dataclass(slots=True)
 class _Slot:
-    """One call while its fragments come in."""
+    """One call while its fragments come in. `extra` is what the server wants back with it, such as a signed thought."""
 
     index: int
     id: str = ""
     name: str = ""
-    arguments: str = ""
+    arguments: GrowingText = field(default_factory=GrowingText)
+    extra: object = None
 
     @property
     def is_whole(self) -> bool:
         """Its arguments are an object already: more of them can only belong to another call."""
-        if not self.arguments.rstrip().endswith("}"):
+        arguments = self.arguments.text.rstrip()
+        if not arguments.endswith("}"):
             return False
         try:
-            return isinstance(parsed(self.arguments), dict)
+            return isinstance(parsed(arguments), dict)
         except ValueError:
             return False
 
@@ -45,15 +50,13 @@ class CallSlots:
         for place, item in enumerate(as_list(fragments)):
             fragment = as_object(item)
             function = as_object(fragment.get("function"))
-            if not function:  # an id or an index alone starts no call (A11)
-                continue
-            index = fragment.get("index")
-            call_id = fragment.get("id")
-            self._add(
-                index if isinstance(index, int) else place,
-                str(call_id) if isinstance(call_id, str | int) else "",
-                function,
-            )
+            index, call_id = fragment.get("index"), fragment.get("id")
+            place = index if isinstance(index, int) else place
+            slot = self._last(place)
+            if function:  # an id or an index alone starts no call (A11)
+                slot = self._add(place, str(call_id) if isinstance(call_id, str | int) else "", function)
+            if slot is not None:
+                slot.extra = fragment.get("extra_content") or slot.extra
 
     def calls(self, taken: Collection[str], is_cut: bool) -> tuple[ToolCall, ...]:
         """The calls in order, with ids that none of `taken` nor another of these calls has (A10).
@@ -62,24 +65,35 @@ class CallSlots:
         """
         ids = set(taken)
         calls: list[ToolCall] = []
-        for slot in self._slots:
-            if not slot.name:
-                continue
+        for slot in self._named():
             call_id = slot.id if slot.id and slot.id not in ids else f"call_{uuid4().hex[:24]}"
             ids.add(call_id)
-            arguments = slot.arguments if slot.arguments.strip() or is_cut else "{}"
+            arguments = slot.arguments.text
+            if not arguments.strip() and not is_cut:
+                arguments = "{}"
             calls.append(ToolCall(call_id, whole_characters(slot.name), whole_characters(arguments)))
         return tuple(calls)
 
-    def _add(self, index: int, call_id: str, function: Object) -> None:
+    def extras(self) -> dict[str, object]:
+        """What came beside the calls, by the place of each among `calls`."""
+        return {str(place): slot.extra for place, slot in enumerate(self._named()) if slot.extra is not None}
+
+    def _named(self) -> list[_Slot]:
+        return [slot for slot in self._slots if slot.name]
+
+    def _add(self, index: int, call_id: str, function: Object) -> _Slot:
         name, arguments = as_text(function.get("name")), function.get("arguments")
         slot = self._slot(index, call_id, starts=bool(name) and bool(arguments))
         slot.id = slot.id or call_id
         slot.name = self._name(slot.name, name)
         if isinstance(arguments, str):
-            slot.arguments += arguments
+            slot.arguments.add(arguments)
         elif arguments is not None:  # whole, as JSON instead of text of JSON (A12)
-            slot.arguments = compact(arguments)
+            slot.arguments.replace(compact(arguments))
+        return slot
+
+    def _last(self, index: int) -> _Slot | None:
+        return next((slot for slot in reversed(self._slots) if slot.index == index), None)
 
     def _slot(self, index: int, call_id: str, starts: bool) -> _Slot:
         """The slot a fragment belongs to: servers reuse an index for another call, told by its id (A05)."""
@@ -93,6 +107,8 @@ class CallSlots:
         return held[-1]
 
     def _open(self, index: int) -> _Slot:
+        if len(self._slots) == MOST_CALLS:
+            raise ValueError("more calls in one answer than any model makes")
         slot = _Slot(index)
         self._slots.append(slot)
         return slot

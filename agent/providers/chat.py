@@ -2,145 +2,102 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing, suppress
-from typing import TYPE_CHECKING
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+from msgspec.structs import replace
 
 from agent.providers import errors
 from agent.providers.base import Delta, ModelRequest, ProviderError, Reply
-from agent.providers.body import Body, Shape
+from agent.providers.body import ChatBody
+from agent.providers.compatibility import EmptyContent
 from agent.providers.errors import Asked
-from agent.providers.http import KEYLESS, Connection, Endpoint, Timeouts, failures
-from agent.providers.sdk_bypass import stream_arguments
-from agent.providers.wire_json import Object, as_list, as_object, as_text
-
-if TYPE_CHECKING:
-    from openai import AsyncAPIResponse, AsyncOpenAI, AsyncStream
-    from openai.types.chat import ChatCompletionChunk
-
-    Response = AsyncAPIResponse[AsyncStream[ChatCompletionChunk]]
-
-REUSE_WAIT_S = 0.05  # after [DONE]: long enough to keep the connection for the next request, too short to be felt
+from agent.providers.exchange import read, ready_client
+from agent.providers.http import failures
+from agent.providers.one_server import OneServer, ask_in_form, unreadable, used_ids
+from agent.providers.sdk_bypass import posted, stream_arguments, through_the_sdk, unwrapped
+from agent.providers.stream_body import Shape, StreamBody
+from agent.providers.tool_only import other_form, with_content
+from agent.providers.warnings import warnings_of
+from agent.providers.watch import Watch
+from agent.providers.wire_json import as_object, as_text
 
 
-class ChatProvider:
-    """Speaks Chat Completions to one endpoint. The key goes to that endpoint and nowhere else."""
-
-    def __init__(
-        self,
-        base_url: str,
-        api_key: str = "",
-        headers: Mapping[str, str] | None = None,
-        timeouts: Timeouts | None = None,
-    ) -> None:
-        self._endpoint = Endpoint(base_url, api_key.strip() or KEYLESS, dict(headers or {}))
-        self._timeouts = timeouts or Timeouts()
-        self._connection = Connection(self._endpoint, self._timeouts)
-
-    async def warm(self) -> None:
-        """Pays for imports and the TLS context now, in a thread. A failure shows at the first request."""
-        with suppress(ImportError, ValueError):
-            await self._connection.client()
-
-    async def aclose(self) -> None:
-        await self._connection.aclose()
+class ChatProvider(OneServer[EmptyContent]):
+    """Speaks Chat Completions to one endpoint."""
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Delta | Reply, None]:
-        """Yields parts as they come, then the reply; raises ProviderError. Cancelling closes the connection."""
-        if request.route.base_url != self._endpoint.base_url:
-            raise ValueError("a provider's key must not go to the base_url of another route")
-        body = Body(_tool_names(request.tools))
-        client = await self._client(request)
-        is_open = False
+        """Yields parts as they come, then the reply; raises ProviderError. Cancelling closes the connection.
+
+        A server that refuses the content of an answer that only called tools is asked once more, with the other one (A30).
+        """
+        self._refuse_other(request)
+        model = request.route.model
+        form = self._found.get(model, request.compatibility.empty_content)
+
+        async def other(error: ProviderError) -> EmptyContent | None:
+            return None if request.is_exact else other_form(error, request.messages, form)
+
+        def took(accepted: EmptyContent) -> None:
+            self._found[model] = accepted
+
+        asking = ask_in_form(lambda form: self._ask(_with_form(request, form)), form, other, took)
+        async with aclosing(asking) as parts:
+            async for part in parts:
+                yield part
+
+    async def _ask(self, request: ModelRequest) -> AsyncGenerator[Delta | Reply, None]:
+        said = ChatBody(_tool_names(request.tools), request.compatibility.think_tags)
+        body = StreamBody(said)
+        watch = Watch(self._limits)
+        client = await ready_client(self._connection, self._asked(request, said.answer, watch))
         try:
-            create = client.chat.completions.with_streaming_response.create
-            async with (
-                create(**stream_arguments(request)) as response,
-                aclosing(self._pieces(response, body)) as pieces,
-            ):
-                is_open = True
+            arguments = stream_arguments(request)
+            if self._is_typed:
+                create = client.chat.completions.with_streaming_response.create
+                opening = unwrapped(create(**through_the_sdk(arguments)))
+            else:
+                opening = posted(client, "/chat/completions", arguments)
+            async with aclosing(read(opening, body, watch)) as pieces:
                 async for piece in pieces:
                     for part in body.feed(piece):
                         yield part
         except failures() as failure:
             if not (body.is_over or body.has_finish):
                 # `from None`: the SDK's own message repeats the server's words, perhaps with the key in them.
-                raise errors.from_failure(self._asked(request, body), failure, is_open) from None
-        for part in body.end():
+                raise errors.from_failure(self._asked(request, said.answer, watch), failure) from None
+        for part in (*body.end(), *said.answer.end()):
             yield part
-        yield self._reply(request, body)
+        yield self._reply(self._asked(request, said.answer, watch), request, body, said)
 
-    async def _client(self, request: ModelRequest) -> AsyncOpenAI:
-        asked = Asked(self._endpoint, request.route, self._timeouts)
-        if not self._endpoint.host:
-            raise errors.no_address(asked)
-        if not _fits_a_header(self._endpoint.api_key):
-            raise errors.bad_key(asked)
-        try:
-            return await self._connection.client()
-        except (ImportError, ValueError) as failure:
-            raise errors.bad_proxy(asked, failure) from None
-
-    async def _pieces(self, response: Response, body: Body) -> AsyncGenerator[bytes, None]:
-        """The body's bytes as they come. Once the answer is whole only a little more is waited for."""
-        source = response.iter_bytes()
-        until: float | None = None
-        while not body.is_over:
-            if until is None and body.has_finish:
-                until = asyncio.get_running_loop().time() + self._timeouts.drain_s
-            try:
-                async with asyncio.timeout_at(until):
-                    piece = await anext(source, None)
-            except TimeoutError:
-                return
-            if piece is None:
-                return
-            yield piece
-        if body.is_done:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(REUSE_WAIT_S):
-                    async for _ in source:
-                        pass
-
-    def _reply(self, request: ModelRequest, body: Body) -> Reply:
-        asked = self._asked(request, body)
-        if error := _failed(asked, body):
+    def _reply(self, asked: Asked, request: ModelRequest, body: StreamBody, said: ChatBody) -> Reply:
+        if error := _failed(asked, body, said):
             raise error
-        return body.answer.reply(_used_ids(request.messages))
+        reply = said.answer.reply(used_ids(request.messages), request.route.provider)
+        warnings = warnings_of(self._endpoint.host, request, reply, asked.watch.contact.sent_bytes)
+        if said.afterthought is not None:
+            warnings = (errors.behind(asked, said.afterthought), *warnings)
+        return replace(reply, warnings=warnings)
 
-    def _asked(self, request: ModelRequest, body: Body) -> Asked:
-        return Asked(self._endpoint, request.route, self._timeouts, body.answer.partial, body.answer.usage)
 
-
-def _failed(asked: Asked, body: Body) -> ProviderError | None:
+def _failed(asked: Asked, body: StreamBody, said: ChatBody) -> ProviderError | None:
     """What keeps a body that has ended from being an answer."""
-    if body.fault is not None:
-        return errors.from_fault(asked, body.fault)
-    if body.shape is Shape.PAGE:
-        return errors.bad_endpoint(asked, "it answered with a web page")
-    if body.is_broken:
-        return errors.cut(asked, "it sent something that is not JSON")
-    if body.answer.has_failed:
+    if error := unreadable(asked, body, said.fault):
+        return error
+    if said.answer.has_failed:
         return errors.cut(asked, "the server gave up")
-    if body.answer.has_finish or (body.is_done and body.answer):
+    if said.answer.has_finish or (said.is_done and said.answer):
         return None
     if body.shape is Shape.JSON:
         return errors.bad_endpoint(asked, "it answered with JSON that is no completion")
-    if body.is_done or not body.has_chunks:
+    if said.is_done or not said.has_events:
         return errors.empty(asked)
     return errors.cut(asked, "the stream ended in the middle")
 
 
-def _fits_a_header(key: str) -> bool:
-    return key.isascii() and key.isprintable()
+def _with_form(request: ModelRequest, form: EmptyContent) -> ModelRequest:
+    return replace(request, messages=with_content(request.messages, form))
 
 
 def _tool_names(tools: list[dict[str, object]]) -> frozenset[str]:
     return frozenset(as_text(as_object(tool.get("function")).get("name")) for tool in tools)
-
-
-def _used_ids(messages: list[dict[str, object]]) -> frozenset[str]:
-    """The ids of all calls in the conversation: some servers count them from 0 in every answer."""
-    calls: list[Object] = [as_object(call) for message in messages for call in as_list(message.get("tool_calls"))]
-    return frozenset(as_text(call.get("id")) for call in calls)

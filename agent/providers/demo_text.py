@@ -6,12 +6,12 @@ CONNECT = """\
 I am the **built-in demo**, not a language model: I cannot answer that, but I can show you around, and everything else \
 you see here is real.
 
-**To connect a model**, do one of these and start `hermes` again:
+**To connect a model**, type `/model`: it lists the providers, the servers that run on this machine (Ollama, LM Studio, \
+llama.cpp, vLLM) and their models, and asks for a key that is missing. What you choose there holds at once. Other ways:
 
-1. Set a key in the environment, for example `export OPENAI_API_KEY=...`, or put the line `OPENAI_API_KEY=...` into \
-`{home}/.env`.
-2. Start a local server (Ollama, LM Studio, llama.cpp or vLLM); hermes finds it by itself.
-3. Describe any server that speaks the OpenAI protocol in `{home}/config.yaml`:
+1. `/key OPENAI_API_KEY` asks for a key and keeps it in `{home}/.env`; it holds at once, too. In a shell, \
+`export OPENAI_API_KEY=...` before you start `hermes`.
+2. Describe any server that speaks the OpenAI protocol in `{home}/config.yaml`, and start `hermes` again:
 
 ```yaml
 model: {{default: my-model, provider: mine}}
@@ -29,8 +29,8 @@ This is the built-in demo, not a model. It understands these lines:
 
 {commands}
 
-`run`, `list`, `search` and `write` ask for your permission first; nothing happens before you allow it. Anything else \
-you type is answered with how to connect a real model.
+`write` asks for your permission first, and so does `run` where the command does more than read in this folder; nothing \
+of it happens before you allow it. Anything else you type is answered with how to connect a real model.
 """
 
 FAILURE = "The demo failed because you asked it to; nothing is broken. Send any other line to go on."
@@ -52,7 +52,8 @@ scroll back while it grows, and select a part of it.
      - what a file held.
    - The model's earlier thinking stays behind.
 3. The answer streams in, piece by piece, and is stored as well.
-4. If the model calls a tool, you are asked, the tool runs, and the model goes on with the result.
+4. If the model calls a tool that does more than read here, you are asked; the tool runs, and the model goes on with \
+the result.
 
 > A conversation is never only on the screen. If the terminal closes, the power fails or the process is killed, what \
 was stored is still there when you come back.
@@ -66,6 +67,7 @@ was stored is still there when you come back.
 | `terminal` | runs a command in a shell | yes | nothing ran |
 | `write_file` | writes a whole file | yes | the file is as it was |
 | `read_file` | reads part of a file | outside the workspace | nothing was read |
+| `todo` | keeps a list of steps | no | |
 
 ## Some code
 

@@ -11,10 +11,11 @@ from msgspec import Struct
 
 from agent.providers.base import NOTHING, ErrorKind, ProviderError
 from agent.providers.faults import Fault, fault_of_body, is_page, shown
-from agent.providers.http import KEYLESS, Endpoint, Timeouts
-from agent.providers.kinds import RETRYABLE, kind_of
+from agent.providers.http import KEYLESS, BadCertificates, Endpoint
+from agent.providers.kinds import CUT_PROMPT, RETRYABLE, kind_of, window_in
 from agent.providers.retry_after import LONGEST_WAIT_S, retry_after_s, spoken
-from session.models import Partial, Route, Usage
+from agent.providers.watch import Overdue, Watch
+from session.models import ApiMode, Partial, Route, Usage
 
 # What happened, and what to do about it. {model} and {key} are filled in; the server's own words stand between the two.
 _SAID: dict[ErrorKind, tuple[str, str]] = {
@@ -39,7 +40,7 @@ class Asked(Struct, frozen=True):
 
     endpoint: Endpoint
     route: Route
-    timeouts: Timeouts
+    watch: Watch
     partial: Partial = NOTHING
     usage: Usage | None = None
 
@@ -51,6 +52,7 @@ class Asked(Struct, frozen=True):
         may_retry: bool = False,
         is_cut: bool = False,
         retry_after_s: float | None = None,
+        window: int | None = None,
     ) -> ProviderError:
         return ProviderError(
             kind,
@@ -60,6 +62,8 @@ class Asked(Struct, frozen=True):
             is_cut=is_cut,
             partial=self.partial,
             usage=self.usage,
+            window=window,
+            contact=self.watch.contact,
         )
 
     def shown(self, message: str) -> str:
@@ -74,8 +78,8 @@ class Asked(Struct, frozen=True):
         return self.route.key_ref or "the key"
 
 
-def from_failure(asked: Asked, failure: Exception, has_begun: bool) -> ProviderError:
-    """The error for what the SDK or its HTTP layer raised. `has_begun`: the answer had started to come."""
+def from_failure(asked: Asked, failure: Exception) -> ProviderError:
+    """The error for what the SDK or its HTTP layer raised."""
     import httpx2
     from openai import APIStatusError
 
@@ -85,12 +89,14 @@ def from_failure(asked: Asked, failure: Exception, has_begun: bool) -> ProviderE
             return _redirected(asked, response.headers.get("location", ""))
         fault = fault_of_body(response.text, response.status_code)
         return from_fault(asked, fault, response.headers, is_page(response.text))
+    if isinstance(failure, Overdue):
+        return cut(asked, str(failure)) if asked.watch.is_open else _too_late(asked, failure)
     causes = list(_causes(failure))
     if tls := next((cause for cause in causes if isinstance(cause, ssl.SSLError)), None):
         return _no_tls(asked, tls)
     if any(isinstance(cause, httpx2.UnsupportedProtocol | httpx2.InvalidURL) for cause in causes):
         return no_address(asked)
-    if has_begun:
+    if asked.watch.is_open:
         return cut(asked, _broken(asked, causes))
     return _unreachable(asked, causes)
 
@@ -108,13 +114,17 @@ def from_fault(
     what, advice = _SAID[kind]
     if wait_s is not None and wait_s > LONGEST_WAIT_S:
         advice = f"It asks to wait {spoken(wait_s)}: choose another model with /model, or come back later."
+    if CUT_PROMPT.search(fault.message):
+        advice = "Give the model a larger context (in Ollama: num_ctx), or start a new conversation with /new."
     status = f" ({fault.status})" if fault.status else ""
     message = asked.shown(fault.message)
     said = f": {message.rstrip('.')}" if message else ""
     what = what.replace("{model}", asked.shown(asked.route.model))
     sentence = f"{asked.endpoint.host} {what}{status}{said}. {advice.replace('{key}', asked.key)}"
-    may_retry = kind in RETRYABLE and (wait_s is None or wait_s <= LONGEST_WAIT_S)
-    return asked.error(kind, sentence, may_retry=may_retry, retry_after_s=wait_s)
+    is_final = fault.status in (400, 422) or bool(CUT_PROMPT.search(fault.message))  # the same body fails the same way
+    may_retry = kind in RETRYABLE and not is_final and (wait_s is None or wait_s <= LONGEST_WAIT_S)
+    window = window_in(fault) if kind is ErrorKind.CONTEXT_OVERFLOW else None
+    return asked.error(kind, sentence, may_retry=may_retry, retry_after_s=wait_s, window=window)
 
 
 def cut(asked: Asked, why: str) -> ProviderError:
@@ -130,14 +140,22 @@ def cut(asked: Asked, why: str) -> ProviderError:
 def empty(asked: Asked) -> ProviderError:
     """A stream without a single word: never a finished answer."""
     return asked.error(
-        ErrorKind.SERVER_ERROR, f"{asked.endpoint.host} sent an empty answer. Ask again.", may_retry=True
+        ErrorKind.EMPTY_ANSWER, f"{asked.endpoint.host} sent an empty answer. Ask again.", may_retry=True
+    )
+
+
+def behind(asked: Asked, fault: Fault) -> str:
+    """The sentence for what a server reported behind an answer that it had finished."""
+    return (
+        f"{asked.endpoint.host} reported an error behind this answer: {asked.shown(fault.message) or 'it said no more'}"
     )
 
 
 def bad_endpoint(asked: Asked, why: str) -> ProviderError:
+    what = "Responses" if asked.route.api_mode is ApiMode.RESPONSES else "Chat Completions"
     return asked.error(
         ErrorKind.FORMAT_ERROR,
-        f"{asked.endpoint.host} is not a Chat Completions server: {why}. Check the provider's base_url in config.yaml"
+        f"{asked.endpoint.host} is not a {what} server: {why}. Check the provider's base_url in config.yaml"
         " (it usually ends in /v1).",
     )
 
@@ -151,9 +169,11 @@ def no_address(asked: Asked) -> ProviderError:
 
 
 def bad_proxy(asked: Asked, failure: Exception) -> ProviderError:
+    if isinstance(failure, BadCertificates):
+        return asked.error(ErrorKind.SSL_CERT_VERIFICATION, asked.shown(str(failure)))
     return asked.error(
         ErrorKind.TIMEOUT,
-        f"The proxy that the environment names for {asked.endpoint.host} cannot be used: {asked.shown(str(failure))}",
+        f"The proxy that the environment or the config names for {asked.endpoint.host} cannot be used: {asked.shown(str(failure))}",
     )
 
 
@@ -194,6 +214,15 @@ def _unreachable(asked: Asked, causes: list[BaseException]) -> ProviderError:
     )
 
 
+def _too_late(asked: Asked, limit: Overdue) -> ProviderError:
+    return asked.error(
+        ErrorKind.TIMEOUT,
+        f"{asked.endpoint.host} took too long: {limit}. If it needs that long, raise the limit in config.yaml"
+        " (timeouts.first_byte, timeouts.total).",
+        may_retry=True,
+    )
+
+
 def _broken(asked: Asked, causes: list[BaseException]) -> str:
     """What broke, in plain words, from the first cause that says it."""
     import httpx2
@@ -201,9 +230,7 @@ def _broken(asked: Asked, causes: list[BaseException]) -> str:
     for cause in causes:
         match cause:
             case httpx2.ConnectTimeout() | httpx2.PoolTimeout():
-                return f"no connection within {asked.timeouts.connect_s:g} s"
-            case httpx2.TimeoutException():
-                return f"nothing came for {asked.timeouts.idle_s:g} s"
+                return f"no connection within {asked.watch.timeouts.connect_s:g} s"
             case ConnectionRefusedError():
                 return "the connection was refused"
             case socket.gaierror():

@@ -10,6 +10,7 @@ from msgspec import Struct
 from agent.providers.wire_json import NO_FIELDS, Object, as_list, as_object, as_text, parsed, whole_characters
 
 LONGEST_MESSAGE = 400  # characters
+READ_CHARS = 20_000  # of what a server says: megabytes of it are searched by nobody
 SHORTEST_SECRET = 6  # characters; masking anything shorter would only blank ordinary words
 
 
@@ -27,16 +28,17 @@ def fault_in(chunk: Object) -> Fault | None:
     if not error:
         return None
     if isinstance(error, str):
-        return Fault(error, _code(chunk))
+        return Fault(error[:READ_CHARS], _code(chunk))
     return _fault(as_object(error))
 
 
 def fault_of_body(body: str, status: int | None = None) -> Fault:
     """The fault that a whole body reports; a web page has no message that is worth showing."""
     try:
-        value = as_object(parsed(body))
+        value = parsed(body)
     except ValueError:
-        return Fault("" if is_page(body) else body, status=status)
+        return Fault("" if is_page(body) else body.lstrip()[:READ_CHARS], status=status)
+    value = as_object(next(iter(as_list(value)), value))  # Google sends a list of one
     found = fault_in(value) or _fault(value)
     return Fault(found.message, found.code, status)
 
@@ -60,7 +62,8 @@ def _fault(error: Object) -> Fault:
     message = as_text(error.get("message")) or as_text(error.get("detail")) or _details(error.get("detail"))
     # OpenRouter says only "Provider returned error" and keeps the provider's own words here.
     raw = as_text(as_object(error.get("metadata")).get("raw"))
-    return Fault(f"{message}: {raw}" if raw else message, _code(error), _status(error))
+    said = f"{message}: {raw}" if raw else message
+    return Fault(said[:READ_CHARS], _code(error)[:READ_CHARS], _status(error))
 
 
 def _details(value: object) -> str:

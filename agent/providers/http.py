@@ -10,27 +10,40 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import logging
+import ssl
 from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from functools import cache
-from typing import TYPE_CHECKING
+from functools import cache, partial
+from typing import TYPE_CHECKING, cast
 from urllib.parse import SplitResult, urlsplit
 
-from msgspec import Struct
+from agent.providers.address import without_query
+from agent.providers.compatibility import KeyHeader
+from agent.providers.sdk_bypass import Incoming, posted, unwrapped
+from agent.providers.watch import WATCH, Overdue, Watch
+from agent.providers.wire_log import CURRENT
+from session.models import ApiMode
 
 if TYPE_CHECKING:
     import httpx2
     from openai import AsyncOpenAI
 
+    from agent.providers.watch import NetworkStream
+
 KEYLESS = "none"
 
 
-class Timeouts(Struct, frozen=True):
-    """How long a provider waits, in seconds: for a connection, for the next byte, and for the end after the answer."""
+@dataclass(frozen=True, slots=True)
+class Network:
+    """The way to a server where it is not that of the environment: a proxy, and whose certificates are trusted."""
 
-    connect_s: float = 30.0
-    idle_s: float = 180.0
-    drain_s: float = 2.0
+    proxy: str = ""
+    ca_file: str = ""
+
+
+class BadCertificates(ValueError):
+    """The file of certificates that a person named can't be used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +53,7 @@ class Endpoint:
     base_url: str
     api_key: str = field(default=KEYLESS, repr=False)
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    network: Network = Network()
 
     @property
     def host(self) -> str:
@@ -68,9 +82,9 @@ class Endpoint:
 class Connection:
     """The SDK client of one endpoint, built off the loop at first use: imports and the TLS context take half a second."""
 
-    def __init__(self, endpoint: Endpoint, timeouts: Timeouts) -> None:
+    def __init__(self, endpoint: Endpoint, typed: ApiMode | None = None) -> None:
         self._endpoint = endpoint
-        self._timeouts = timeouts
+        self._typed = typed  # the protocol in which requests take the SDK's own way
         self._building = asyncio.Lock()
         self._client: AsyncOpenAI | None = None
 
@@ -87,8 +101,8 @@ class Connection:
             await client.close()
 
     def _build(self) -> AsyncOpenAI:
-        rehearse()
-        return _sdk_client(self._endpoint, _http_client(self._endpoint, self._timeouts))
+        rehearse(self._typed)
+        return _sdk_client(self._endpoint, _http_client(self._endpoint))
 
 
 @cache
@@ -97,11 +111,11 @@ def failures() -> tuple[type[Exception], ...]:
     import httpx2
     from openai import APIError
 
-    return (APIError, httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError)
+    return (APIError, httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, Overdue)
 
 
 @cache
-def rehearse() -> None:
+def rehearse(typed: ApiMode | None = None) -> None:
     """Sends one request to nowhere, so that the first real one finds all late imports done. Call it in a thread."""
     import anyio
     import httpx2
@@ -111,14 +125,26 @@ def rehearse() -> None:
             anyio.lowlevel.checkpoint()
         )  # loads the half of it that speaks to asyncio, which the transport waits for to be asked
         answer = httpx2.MockTransport(lambda _: httpx2.Response(200, content=b"data: [DONE]\n\n"))
-        async with _sdk_client(Endpoint("http://localhost/v1"), httpx2.AsyncClient(transport=answer)) as client:
-            create = client.chat.completions.with_streaming_response.create
-            async with create(model="none", messages=[], stream=True) as response:
-                async for _ in response.iter_bytes():
-                    pass
+        async with (
+            _sdk_client(Endpoint("http://localhost/v1"), httpx2.AsyncClient(transport=answer)) as client,
+            _asked(client, typed) as response,
+        ):
+            async for _ in response.aiter_bytes():
+                pass
 
     failures()
     asyncio.run(run())
+
+
+def _asked(client: AsyncOpenAI, typed: ApiMode | None) -> AbstractAsyncContextManager[Incoming]:
+    match typed:
+        case None:
+            return posted(client, "/none", {"extra_body": {}})
+        case ApiMode.RESPONSES:
+            return unwrapped(client.responses.with_streaming_response.create(model="none", input=[], stream=True))
+        case _:
+            create = client.chat.completions.with_streaming_response.create
+            return unwrapped(create(model="none", messages=[], stream=True))
 
 
 def _sdk_client(endpoint: Endpoint, http_client: httpx2.AsyncClient) -> AsyncOpenAI:
@@ -126,45 +152,90 @@ def _sdk_client(endpoint: Endpoint, http_client: httpx2.AsyncClient) -> AsyncOpe
     from openai import AsyncOpenAI
 
     logging.getLogger("openai").setLevel(logging.WARNING)  # OPENAI_LOG would write over the screen
+    base_url, query = without_query(endpoint.base_url)
     return AsyncOpenAI(
         api_key=endpoint.api_key,
         admin_api_key="",
         organization="",
         project="",
         webhook_secret="",
-        base_url=endpoint.base_url,
+        base_url=base_url,
+        default_query=query,
         max_retries=0,
         http_client=http_client,
     )
 
 
-def _http_client(endpoint: Endpoint, timeouts: Timeouts) -> httpx2.AsyncClient:
+def _http_client(endpoint: Endpoint) -> httpx2.AsyncClient:
     """Proxies of the environment are honoured, except on the way to this machine itself.
 
-    Redirects are not followed: the key belongs to the server that the person named.
+    Redirects are not followed: the key belongs to the server that the person named. The client itself waits for
+    connections only; how long an answer may take is the business of its `Watch`.
     """
     import httpx2
 
     async def write_headers(request: httpx2.Request) -> None:
-        request.headers = httpx2.Headers(_headers(endpoint, request.url.netloc.decode(), len(request.content)))
+        size_bytes = len(request.content)
+        request.headers = httpx2.Headers(_headers(endpoint, request.url.netloc.decode(), size_bytes))
+        if attempt := CURRENT.get():
+            attempt.sent(endpoint.host, request.url.path, size_bytes)
+        if watch := WATCH.get():
+            watch.sent(endpoint.host, size_bytes)
+            connect_s = watch.timeouts.connect_s or None
+            request.extensions = {
+                **request.extensions,
+                "timeout": httpx2.Timeout(None, connect=connect_s, pool=connect_s).as_dict(),
+                "trace": partial(_follow, watch),
+            }
+
+    async def note_opening(response: httpx2.Response) -> None:
+        if attempt := CURRENT.get():
+            attempt.opened(response)
+        if watch := WATCH.get():
+            watch.connected(response.extensions["network_stream"])
 
     return httpx2.AsyncClient(
-        timeout=httpx2.Timeout(timeouts.idle_s, connect=timeouts.connect_s, pool=timeouts.connect_s),
+        timeout=None,
         trust_env=not endpoint.is_loopback,
+        proxy=endpoint.network.proxy or None,
+        verify=_certificates(endpoint.network.ca_file),
         follow_redirects=False,
-        event_hooks={"request": [write_headers]},
+        event_hooks={"request": [write_headers], "response": [note_opening]},
     )
+
+
+async def _follow(watch: Watch, step: str, about: dict[str, object]) -> None:
+    """Tells a watch what the HTTP layer does."""
+    match step, about:
+        case "connection.connect_tcp.started", {"host": str(host), "port": int(port)}:
+            watch.contacted(host, port)
+        case "connection.connect_tcp.complete", {"return_value": stream}:
+            watch.connected(cast("NetworkStream", stream))
+        case _:
+            pass
+
+
+def _certificates(ca_file: str) -> ssl.SSLContext | bool:
+    if not ca_file:
+        return True
+    try:
+        return ssl.create_default_context(cafile=ca_file)
+    except OSError as failure:  # of which SSLError is one: the file holds no certificate
+        raise BadCertificates(
+            f"The file of certificates {ca_file} can't be used: {failure.strerror or failure}."
+        ) from None
 
 
 def _headers(endpoint: Endpoint, host: str, size_bytes: int) -> dict[str, str]:
     own = {name.lower(): value for name, value in endpoint.headers.items()}
+    bearer = {} if KeyHeader.API_KEY in own else {"authorization": f"Bearer {endpoint.api_key}"}
     return {
         "host": host,
         "user-agent": "hermes-tui",
         "accept": "text/event-stream, application/json",
         "accept-encoding": "identity",  # a compressed stream waits in buffers on its way
         "content-type": "application/json",
-        "authorization": f"Bearer {endpoint.api_key}",
+        **bearer,
         "x-stainless-raw-response": "stream",  # by this the SDK knows that it must not parse the answer
         **own,
         "content-length": str(size_bytes),

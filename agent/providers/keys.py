@@ -15,7 +15,7 @@ def key_name(provider: str, own: ProviderSettings) -> str:
     gives its key under the name of its own setting.
     """
     known = KNOWN.get(provider)
-    is_known_place = known is not None and own.base_url in ("", known.base_url)
+    is_known_place = known is not None and (not own.base_url or known.is_at(own.base_url))
     of_known = known.key_env if known is not None and is_known_place else ""
     return own.key_env or of_known or (key_cmd_setting(provider) if own.key_cmd else "")
 
@@ -26,7 +26,8 @@ def key_cmd_setting(provider: str) -> str:
 
 def key_names(settings: Settings) -> set[str]:
     """The variables that hold keys of model servers."""
-    return {*KEY_NAMES, *(key_name(name, own) for name, own in settings.providers.items())} - {""}
+    of_aliases = (alias.key_env for alias in settings.model_aliases.values())
+    return {*KEY_NAMES, *of_aliases, *(key_name(name, own) for name, own in settings.providers.items())} - {""}
 
 
 def key_commands(settings: Settings) -> tuple[dict[str, KeyCommand], tuple[Problem, ...]]:

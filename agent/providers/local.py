@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from agent.providers.address import below
 from agent.providers.registry import KNOWN, LOCAL, KnownModel, KnownProvider
 from agent.providers.wire_json import Object, as_count, as_list, as_object, as_text, parsed
 from session.models import ApiMode, Route
 
 if TYPE_CHECKING:
-    import httpx
+    import httpx2
 
 LIST_LIMIT_BYTES = 4_000_000
 MAX_LISTED = 5_000
 
-# Where servers state the window they serve. llama.cpp's n_ctx_train is what a model was trained with, not what is served.
-WINDOW_FIELDS = ("max_model_len", "context_length", "context_window")
+# Where servers state the window they serve, of a model or in its `meta`. llama.cpp's n_ctx_train is what a model was
+# trained with, not what is served.
+WINDOW_FIELDS = ("max_model_len", "context_length", "context_window", "n_ctx")
 
 
 class LocalServer(Struct, frozen=True):
@@ -43,7 +45,7 @@ class NoModelList(Exception):
 
 async def probe_local(timeout_s: float = 0.3, servers: Sequence[KnownProvider] = LOCAL) -> list[LocalServer]:
     """Ask the local servers together; those that answer in time, in the order of `servers`."""
-    await _load_httpx()
+    await _load_httpx2()  # outside the time that the servers have
     found = await asyncio.gather(*(_probe(server, timeout_s) for server in servers))
     return [server for server in found if server is not None]
 
@@ -52,9 +54,8 @@ async def check_model(route: Route, key: str | None, timeout_s: float = 5.0) -> 
     """A sentence when the server lists models and this one is not among them. None when it is, or nobody can tell."""
     if route.api_mode is ApiMode.DEMO:
         return None
-    await _load_httpx()
     try:
-        models = await _list_models(route.base_url, key, timeout_s)
+        models = await list_models(route.base_url, bearer(key), timeout_s)
     except NoModelList:
         return None
     listed = [model.id for model in models]
@@ -72,36 +73,41 @@ def _instead(route: Route, listed: Sequence[str]) -> str:
 
 async def _probe(server: KnownProvider, timeout_s: float) -> LocalServer | None:
     try:
-        models = await _list_models(server.base_url, None, timeout_s)
+        models = await list_models(server.base_url, {}, timeout_s)
     except NoModelList:
         return None
     return LocalServer(server.name, server.label, server.base_url, models) if models else None
 
 
-async def _list_models(base_url: str, key: str | None, timeout_s: float) -> tuple[KnownModel, ...]:
+async def list_models(base_url: str, headers: Mapping[str, str], timeout_s: float) -> tuple[KnownModel, ...]:
     """GET {base_url}/models, within `timeout_s` as a whole. Raises NoModelList."""
-    import httpx
+    await _load_httpx2()
+    import httpx2
 
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
     try:
         async with asyncio.timeout(timeout_s), await open_client(base_url) as client:
-            body = await _body(client, f"{base_url}/models", headers)
-    except (TimeoutError, httpx.HTTPError, httpx.InvalidURL, UnicodeError, ValueError) as error:
+            body = await _body(client, below(base_url, "models"), headers)
+    except (TimeoutError, httpx2.HTTPError, httpx2.InvalidURL, UnicodeError, ValueError) as error:
         raise NoModelList(base_url) from error
     return await asyncio.to_thread(_models, body)
 
 
-async def open_client(base_url: str) -> httpx.AsyncClient:
+def bearer(key: str | None) -> dict[str, str]:
+    """The header that carries a key to most servers."""
+    return {"Authorization": f"Bearer {key}"} if key else {}
+
+
+async def open_client(base_url: str) -> httpx2.AsyncClient:
     """A client that obeys no proxy variable and follows no redirect: a key goes to its own server or nowhere."""
-    import httpx
+    import httpx2
 
     if base_url.startswith("http:"):
         # No TLS will be spoken, so the certificates are not loaded.
-        return httpx.AsyncClient(trust_env=False, verify=False)
-    return await asyncio.to_thread(lambda: httpx.AsyncClient(trust_env=False))
+        return httpx2.AsyncClient(trust_env=False, verify=False)
+    return await asyncio.to_thread(lambda: httpx2.AsyncClient(trust_env=False))
 
 
-async def _body(client: httpx.AsyncClient, url: str, headers: dict[str, str]) -> bytes:
+async def _body(client: httpx2.AsyncClient, url: str, headers: Mapping[str, str]) -> bytes:
     async with client.stream("GET", url, headers=headers, timeout=None) as answer:
         if answer.status_code != 200:
             raise NoModelList(url)
@@ -132,10 +138,11 @@ def _known(listed: Iterable[object]) -> Iterable[KnownModel]:
 
 
 def _window(fields: Object) -> int | None:
-    sizes = (as_count(fields.get(name)) for name in WINDOW_FIELDS)
+    holders = (fields, as_object(fields.get("meta")))
+    sizes = (as_count(holder.get(name)) for holder in holders for name in WINDOW_FIELDS)
     return next((size for size in sizes if size), None)
 
 
-async def _load_httpx() -> None:
+async def _load_httpx2() -> None:
     """Its first import takes a tenth of a second, which the loop does not wait for."""
-    await asyncio.to_thread(importlib.import_module, "httpx")
+    await asyncio.to_thread(importlib.import_module, "httpx2")

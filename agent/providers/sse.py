@@ -19,6 +19,7 @@ class EventReader:
     def __init__(self) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
         self._line: list[str] = []  # pieces of the line that has not ended yet
+        self.held_chars = 0  # of the event that has not ended yet
         self._after_cr = False
         self._name = ""
         self._data: list[str] = []
@@ -32,6 +33,7 @@ class EventReader:
         return self._read(self._decoder.decode(b"", True) + "\n\n")
 
     def _read(self, text: str) -> list[ServerEvent]:
+        self.held_chars += len(text)
         events: list[ServerEvent] = []
         for line in self._lines(text):
             if line:
@@ -39,6 +41,7 @@ class EventReader:
             elif self._data or self._name:
                 events.append(ServerEvent(self._name, "\n".join(self._data)))
                 self._name, self._data = "", []
+                self.held_chars = 0
         return events
 
     def _lines(self, text: str) -> list[str]:

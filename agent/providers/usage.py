@@ -1,4 +1,4 @@
-"""Token counts of Chat Completions servers, brought to our own buckets."""
+"""Token counts of either API, brought to our own buckets."""
 
 from __future__ import annotations
 
@@ -9,20 +9,25 @@ from session.models import Usage
 def usage_in(chunk: Object, choice: Object = NO_FIELDS) -> Usage | None:
     """The reading in a chunk, or None. Groq keeps it in `x_groq`, Moonshot in the choice; {} and zeros are none (A40)."""
     for holder in (chunk, as_object(chunk.get("x_groq")), choice):
-        usage = _usage(as_object(holder.get("usage")))
-        if usage is not None:
+        counts = holder.get("usage")
+        if counts and (usage := _usage(as_object(counts))) is not None:
             return usage
     return None
 
 
 def _usage(counts: Object) -> Usage | None:
-    prompt, output = as_count(counts.get("prompt_tokens")), as_count(counts.get("completion_tokens"))
+    """Chat Completions counts `prompt` and `completion` tokens, Responses `input` and `output`."""
+    prompt, output = (
+        _first(counts, "prompt_tokens", "input_tokens"),
+        _first(counts, "completion_tokens", "output_tokens"),
+    )
     if not prompt and not output:
         return None
-    details = as_object(counts.get("prompt_tokens_details"))
+    details = as_object(counts.get("prompt_tokens_details") or counts.get("input_tokens_details"))
     read = _first(details, "cached_tokens") or _first(counts, "prompt_cache_hit_tokens", "cache_read_input_tokens")
     written = _first(details, "cache_write_tokens") or _first(counts, "cache_creation_input_tokens")
-    reasoning = _first(as_object(counts.get("completion_tokens_details")), "reasoning_tokens")
+    spent = as_object(counts.get("completion_tokens_details") or counts.get("output_tokens_details"))
+    reasoning = _first(spent, "reasoning_tokens")
     return Usage(max(0, prompt - read - written), output, read, written, reasoning)
 
 

@@ -6,23 +6,38 @@ import asyncio
 import os
 import shutil
 import uuid
-from collections.abc import Coroutine, Mapping
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
+from msgspec import Struct
+
+from agent.literal import visible
+from agent.tools import jobs
 from agent.tools.base import CallContext, ToolResult
 from agent.tools.command_output import CommandOutput
 from agent.tools.exit_codes import outcome, told
-from agent.tools.process_tree import MARK_NAME, CallProcesses, RunningProcess, end, running
+from agent.tools.jobs import Job
+from agent.tools.process_tree import KILL_S, MARK_NAME, RunningProcess
+from agent.tools.sandbox import ENVIRON
+from agent.tools.supervised import NotStarted, Supervised
+from agent.tools.supervisor import Order
 from session.models import CallOutcome
 
 _BASH_PLACES = ("/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash", "/run/current-system/sw/bin/bash")
-# Whatever makes bash run or behave other than by the command that was judged.
-_UNSAFE = frozenset({"BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "PROMPT_COMMAND"})
-# Whatever would wait for a person at a terminal that is not there (T02).
+# Whatever makes bash run or behave other than by the command that was judged; and a helper that asks in a window.
+_UNSAFE = frozenset(
+    (
+        *("BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "PROMPT_COMMAND", "PS4", "BASH_XTRACEFD", "SUDO_ASKPASS"),
+        *("BASH_COMPAT", "POSIXLY_CORRECT", "POSIX_PEDANTIC", "CDPATH", "GLOBIGNORE", "EXECIGNORE", "FUNCNEST"),
+        *("TMOUT", "BASH_ARGV0"),
+    )
+)
+# Whatever would wait for a person at a terminal that is not there (T02), or in a window (T16).
 _UNATTENDED = {
     "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ASKPASS": "",
+    "SSH_ASKPASS_REQUIRE": "never",
     "GIT_EDITOR": "true",
     "GIT_SEQUENCE_EDITOR": "true",
     "EDITOR": "true",
@@ -31,99 +46,83 @@ _UNATTENDED = {
     "GIT_PAGER": "cat",
     "TERM": "dumb",
 }
-_RELEASE_S = 0.15  # how long a cancelled caller waits for the ending, which goes on without it
 
 
 class CannotRun(Exception):
     """The command could not be started. The text is a sentence for the model and the person."""
 
 
-@dataclass(slots=True, eq=False)
-class _Job:
-    """One started command, and what is known of its processes."""
-
-    mark: str
-    process: asyncio.subprocess.Process
-    output: CommandOutput
-    left: list[RunningProcess] = field(default_factory=list[RunningProcess])
-
-    def processes(self, *, is_fresh: bool = False) -> CallProcesses:
-        """A while after its leader is gone, the number of the session may be used again, by strangers."""
-        session = self.process.pid if is_fresh or self.process.returncode is None else None
-        return CallProcesses(self.mark, session, frozenset((process.pid, process.started) for process in self.left))
+Wrapper = tuple[str, ...]  # the words of a sandbox that go before a command
 
 
-_jobs: dict[str, _Job] = {}
-_endings: set[asyncio.Task[None]] = set()
+class _Command(Struct, frozen=True):
+    text: str
+    cwd: Path
+    wrapper: Wrapper
 
 
-async def run(command: str, cwd: Path, ctx: CallContext, timeout_s: int) -> ToolResult:
+async def run(command: str, cwd: Path, ctx: CallContext, timeout_s: int, wrapper: Wrapper = ()) -> ToolResult:
     """Run a command to its end, its timeout or its cancellation. Raises CannotRun."""
-    job = await _start(command, cwd, ctx)
+    job = await _start(_Command(command, cwd, wrapper), ctx)
     try:
         try:
             async with asyncio.timeout(timeout_s):
-                await job.process.wait()
+                await job.supervised.wait()
         except TimeoutError:
             return await _timed_out(job, timeout_s)
-        return await _ended(job, command)
+        if wrapper:
+            await _until_gone(job)
+        return await _ended(job)
     except asyncio.CancelledError:
-        await _release(_end(job, is_fresh=True))
+        await jobs.release(jobs.drop(job), job.outputs)
         raise
 
 
-async def run_in_background(command: str, cwd: Path, ctx: CallContext) -> ToolResult:
+async def run_in_background(command: str, cwd: Path, ctx: CallContext, wrapper: Wrapper = ()) -> ToolResult:
     """Start a command that outlives the call but not hermes. Raises CannotRun."""
-    job = await _start(command, cwd, ctx)
+    going_on = [job for job in jobs.under(ctx.place.outputs) if job.is_background and job.ended_at is None]
+    if len(going_on) >= jobs.MOST_RUNNING:
+        raise CannotRun(
+            f"Not run: {len(going_on)} commands run in the background already. Stop one with process first."
+        )
+    job = await _start(_Command(command, cwd, wrapper), ctx, is_background=True)
     try:
         await job.output.only_log()
     except asyncio.CancelledError:
-        await _release(_end(job))
+        await jobs.release(jobs.drop(job), job.outputs)
         raise
-    pid = job.process.pid
     return ToolResult(
-        f"Started in the background as process {pid}. Its output goes to {job.output.log.path}\n"
-        f"It ends when hermes quits, or by: kill -- -{pid}"
+        f"Started in the background as process {job.pid}. Its output goes to {job.output.log.path}\n"
+        f"The tool process tells what it does, reads its output, waits for it and stops it. It ends when hermes quits."
     )
 
 
-async def end_all(outputs: Path | None = None) -> None:
-    """End every command, in the background or left behind; of one profile, where the folder of its outputs is named."""
-    ending = [job for job in _jobs.values() if outputs is None or job.output.log.path.is_relative_to(outputs)]
-    await asyncio.gather(*(_end(job) for job in ending), *_endings)
-
-
-async def _start(command: str, cwd: Path, ctx: CallContext) -> _Job:
-    starting = asyncio.ensure_future(_spawn(command, cwd, ctx))
+async def _start(command: _Command, ctx: CallContext, *, is_background: bool = False) -> Job:
+    starting = asyncio.ensure_future(_spawn(command, ctx, is_background))
     try:
         return await asyncio.shield(starting)
     except asyncio.CancelledError:
-        await _release(_end_once_started(starting))
+        await jobs.release(_drop_once_started(starting), ctx.place.outputs)
         raise
 
 
-async def _spawn(command: str, cwd: Path, ctx: CallContext) -> _Job:
+async def _spawn(command: _Command, ctx: CallContext, is_background: bool) -> Job:
     mark = uuid.uuid4().hex
-    bash = _bash(ctx.place.environ)
+    order = _order(command, ctx.place.environ, mark)
     output = CommandOutput(ctx.place.outputs / f"terminal-{mark[:12]}.log", ctx.emit)
+    record = await asyncio.to_thread(ctx.place.records.begin, mark, command.text)
     read_end, write_end = os.pipe()
     try:
-        process = await asyncio.create_subprocess_exec(
-            *(bash, "--noprofile", "--norc", "-c", command),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=write_end,
-            stderr=write_end,
-            cwd=cwd,
-            env=_environment(ctx.place.environ, mark),
-            start_new_session=True,
-        )
-    except OSError as error:
+        supervised = await Supervised.start(order, write_end)
+    except NotStarted as error:
         os.close(read_end)
-        raise CannotRun(f"The command could not be started in {cwd}: {error.strerror}.") from error
+        await asyncio.to_thread(ctx.place.records.remove, record)
+        raise CannotRun(f"The command could not be started in {command.cwd}: {error}.") from error
     finally:
         os.close(write_end)
+    job = Job(command.text, ctx.place.outputs, supervised, output, is_background)
+    jobs.add(job, ctx.place.records, record)
     await output.attach(read_end)
-    job = _jobs[mark] = _Job(mark, process, output)
     return job
 
 
@@ -140,72 +139,67 @@ def _bash(environ: Mapping[str, str]) -> str:
     return found
 
 
-def _environment(environ: Mapping[str, str], mark: str) -> dict[str, str]:
+def _order(command: _Command, environ: Mapping[str, str], mark: str) -> Order:
+    wrapper = tuple(os.fsencode(word) for word in command.wrapper)
+    bash, cwd = os.fsencode(_bash(environ)), os.fsencode(command.cwd)
+    here = {**environ, **ENVIRON} if wrapper else environ
+    return Order(mark, bash, command.text.encode(), cwd, _environment(here, mark), wrapper)
+
+
+def _environment(environ: Mapping[str, str], mark: str) -> list[bytes]:
     kept = {name: value for name, value in environ.items() if name not in _UNSAFE and not name.startswith("BASH_FUNC_")}
-    return kept | _UNATTENDED | {MARK_NAME: mark}
+    return [os.fsencode(f"{name}={value}") for name, value in {**kept, **_UNATTENDED, MARK_NAME: mark}.items()]
 
 
-async def _ended(job: _Job, command: str) -> ToolResult:
+async def _until_gone(job: Job) -> None:
+    """A sandbox takes with it all that its command left running, a moment after the command has ended."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(KILL_S):
+            await job.supervised.wait_until_gone()
+
+
+async def _ended(job: Job) -> ToolResult:
     await job.output.settle()
-    job.left = await asyncio.to_thread(running, job.processes(is_fresh=True))
+    left = [] if job.supervised.is_gone else await asyncio.to_thread(job.supervised.processes)
     text = await job.output.text()
-    code = job.process.returncode or 0
-    exit_code = 128 - code if code < 0 else code
-    notes = [told(command, exit_code)]
-    if job.left or job.output.is_open:
-        notes.insert(0, _still_running(job))
-    else:
-        _jobs.pop(job.mark, None)  # the end of hermes may have ended it in this moment
-    return ToolResult(_with_notes(text, notes), outcome(command, exit_code), exit_code)
+    exit_code = job.exit_code or 0
+    notes = [told(job.command, exit_code)]
+    if left or job.output.is_open:
+        notes.insert(0, _still_running(job, left))
+    elif not job.supervised.is_gone:
+        jobs.drop_soon(job)
+    return ToolResult(_with_notes(text, notes), outcome(job.command, exit_code), exit_code)
 
 
-async def _timed_out(job: _Job, timeout_s: int) -> ToolResult:
-    survivors = await end(partial(running, job.processes(is_fresh=True)))
+async def _timed_out(job: Job, timeout_s: int) -> ToolResult:
+    survivors = await job.supervised.end()
     await job.output.settle()
     text = await job.output.text()
-    await _forget(job)
-    ended = f"Still there, though killed: {_listed(survivors)}." if survivors else "It and all it started were ended."
+    await job.output.close()
+    ended = f"Still there, though killed: {listed(survivors)}." if survivors else "It and all it started were ended."
     return ToolResult(_with_notes(text, [f"Timed out after {timeout_s} s. {ended}"]), CallOutcome.ERROR)
 
 
-def _still_running(job: _Job) -> str:
+def _still_running(job: Job, left: list[RunningProcess]) -> str:
     output = f" Further output goes to {job.output.log.path}" if job.output.is_open else ""
-    if not job.left:
+    if not left:
         return f"Something it started still holds its output open, but cannot be found.{output}"
-    pids = " ".join(str(process.pid) for process in job.left)
-    return f"Still running: {_listed(job.left)}. To stop: kill {pids}{output and '.' + output}"
+    pids = " ".join(str(process.pid) for process in left)
+    stop = f"To stop: the tool process, with the number {job.pid}; or kill {pids}"
+    return f"Still running: {listed(left)}. {stop}{output and '.' + output}"
 
 
-def _listed(processes: list[RunningProcess]) -> str:
-    return ", ".join(str(process) for process in processes)
+def listed(processes: list[RunningProcess]) -> str:
+    return ", ".join(f"{process.pid} ({visible(process.command)})" for process in processes)
 
 
 def _with_notes(text: str, notes: list[str]) -> str:
     return "\n".join([text.rstrip("\n") or "(no output)", *notes])
 
 
-async def _end(job: _Job, *, is_fresh: bool = False) -> None:
-    """End the whole tree of a job."""
-    await end(partial(running, job.processes(is_fresh=is_fresh)))
-    await _forget(job)
-
-
-async def _end_once_started(starting: asyncio.Future[_Job]) -> None:
+async def _drop_once_started(starting: asyncio.Future[Job]) -> None:
     try:
         job = await starting
     except CannotRun:
         return
-    await _end(job)
-
-
-async def _forget(job: _Job) -> None:
-    await job.output.close()
-    _jobs.pop(job.mark, None)
-
-
-async def _release(ending: Coroutine[None, None, None]) -> None:
-    """Let a cancelled caller go soon, while the ending goes on to its end."""
-    task = asyncio.create_task(ending)
-    _endings.add(task)
-    task.add_done_callback(_endings.discard)
-    await asyncio.wait({task}, timeout=_RELEASE_S)
+    await jobs.drop(job)

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
-import stat
-import threading
-import uuid
-from collections.abc import Callable
 from pathlib import Path
 
 from agent.approvals.paths import resolve
 from agent.tools.arguments import known_only, required_text
-from agent.tools.base import Arguments, CallContext, ToolResult, Touch, Workplace
+from agent.tools.base import Arguments, BadArguments, CallContext, FileChange, ToolResult, Touch, Workplace
+from agent.tools.replacement import Current, IsCancelled, NotReplaced, current, replace_content, to_its_end, told
+from agent.tools.seen_files import MOST_HASHED_BYTES, FileState, SeenFiles
+from agent.tools.text_file import UTF_8, form_of, readable
 from session.models import CallOutcome
 
 NAME = "write_file"
 DESCRIPTION = (
-    "Write a text file as UTF-8, exactly as given. Replaces a file that exists, keeps its mode, and makes missing "
-    "folders. A reader never sees half of it."
+    "Write a text file as UTF-8, exactly as given. Makes missing folders; keeps the mode of a file that it replaces. A "
+    "reader never sees half of it. A file that exists is replaced only if all of it was read in this session and it has not "
+    "changed since. To change parts of a file, use patch."
 )
 PARAMETERS: dict[str, object] = {
     "type": "object",
@@ -30,7 +28,6 @@ PARAMETERS: dict[str, object] = {
     "additionalProperties": False,
 }
 _FIELDS = ("path", "content")
-_LEAVE_S = 0.2
 
 
 def touches(args: Arguments, place: Workplace) -> Touch:
@@ -42,21 +39,33 @@ def shown(args: Arguments) -> str:
     return f"{path}\n\n{content}"
 
 
-async def run(args: Arguments, ctx: CallContext) -> ToolResult:
-    path, content = _read(args)
-    target = resolve(path, ctx.place)
-    is_cancelled = threading.Event()
-    writing = asyncio.ensure_future(asyncio.to_thread(_write, target, content.encode(), is_cancelled.is_set))
+def preview(args: Arguments, place: Workplace) -> FileChange:
+    """What would be written over. Reads the file, so not for the loop. Raises BadArguments where nothing would be."""
+    path, content = resolve(_read(args)[0], place), _read(args)[1]
     try:
-        was_there = await asyncio.shield(writing)
-    except OSError as error:
-        return ToolResult(f"{target} was not written: {error.strerror or error}.", CallOutcome.ERROR)
-    except asyncio.CancelledError:
-        is_cancelled.set()
-        await asyncio.wait({writing}, timeout=_LEAVE_S)
-        raise
-    verb = "Replaced" if was_there else "Created"
-    return ToolResult(f"{verb} {target}: {_counted(content)}, {len(content.encode()):,} bytes.")
+        old = _replaceable(path, place.seen)
+    except NotReplaced as error:
+        raise BadArguments(str(error)) from error
+    return FileChange(path, readable(old.content), content, old.state.sha256) if old else FileChange(path, "", content)
+
+
+async def run(args: Arguments, ctx: CallContext) -> ToolResult:
+    path = (ctx.touch or touches(args, ctx.place)).writes[0]
+    content = _read(args)[1]
+
+    def write(is_cancelled: IsCancelled) -> tuple[Current | None, FileState]:
+        old = _replaceable(path, ctx.seen, ctx.change)
+        with told(path):
+            return old, replace_content(path, content.encode(), old.state if old else None, is_cancelled)
+
+    try:
+        old, state = await to_its_end(write)
+    except NotReplaced as error:
+        return ToolResult(str(error), CallOutcome.ERROR)
+    ctx.seen.note_written(path, state, is_whole=True)
+    verb = "Replaced" if old else "Created"
+    said = f"{verb} {path}: {_counted(content)}, {state.size_bytes:,} bytes."
+    return ToolResult(said + _other_form(old.content, content) if old else said)
 
 
 def _read(args: Arguments) -> tuple[str, str]:
@@ -64,38 +73,25 @@ def _read(args: Arguments) -> tuple[str, str]:
     return required_text(args, "path"), required_text(args, "content")
 
 
-def _write(target: Path, content: bytes, is_cancelled: Callable[[], bool]) -> bool:
-    """Write beside the target, then rename over it. Returns whether there was a file before."""
-    mode = _mode_of(target)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    draft = target.parent / f".hermes-{uuid.uuid4().hex}.tmp"
-    try:
-        with draft.open("xb") as file:
-            if mode is not None:
-                os.fchmod(file.fileno(), mode)
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        if not is_cancelled():
-            draft.replace(target)
-    finally:
-        draft.unlink(missing_ok=True)
-    return mode is not None
+def _replaceable(path: Path, seen: SeenFiles, change: FileChange | None = None) -> Current | None:
+    """The file that would be replaced, None for a new one. Raises NotReplaced."""
+    with told(path):
+        old = current(path, MOST_HASHED_BYTES)
+    if change is not None and change.base != (old.state.sha256 if old else ""):
+        raise NotReplaced(f"{path} changed on disk after this change was looked at. Nothing was written.")
+    if why := seen.why_not_replaced(path, old.state if old else None):
+        raise NotReplaced(f"{why} Nothing was written.")
+    return old
 
 
-def _mode_of(target: Path) -> int | None:
-    """Permission bits of the file to replace, None when there is none. Raises OSError when it must not be replaced."""
-    try:
-        status = target.stat()
-    except FileNotFoundError:
-        return None
-    if stat.S_ISDIR(status.st_mode):
-        raise IsADirectoryError(0, "it is a folder")
-    if not stat.S_ISREG(status.st_mode):
-        raise OSError(0, "it is a pipe, socket or device, not a file")
-    if not os.access(target, os.W_OK):
-        raise PermissionError(0, "it is read-only")
-    return stat.S_IMODE(status.st_mode)
+def _other_form(before: bytes, content: str) -> str:
+    """What of the old file's form is lost, since a model sees neither."""
+    notes: list[str] = []
+    if (old := form_of(before)) != UTF_8:
+        notes.append(f"The old file was {old.name}, this one is UTF-8.")
+    if b"\r\n" in before and "\r\n" not in content and "\n" in content:
+        notes.append("The lines of the old file ended in CR LF, these end in LF.")
+    return "".join(f" {note}" for note in notes)
 
 
 def _counted(content: str) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import resource
+import stat
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
@@ -20,7 +22,7 @@ from agent.open import open_hub
 from agent.profile import Profile
 from session.models import Approval, CallResult, Message
 
-WAIT_S = 10
+WAIT_S = 15
 
 
 def chunk(delta: dict[str, Any] | None = None, finish: str | None = None, **more: Any) -> str:
@@ -29,12 +31,33 @@ def chunk(delta: dict[str, Any] | None = None, finish: str | None = None, **more
     return f"data: {json.dumps(body)}\n\n"
 
 
+UNPAIRED: list[str | asyncio.Event] = [
+    "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n",
+    """{"error": {"message": "An assistant message with 'tool_calls' must be followed by tool messages"}}""",
+]
+
+
+def is_paired(messages: list[dict[str, Any]]) -> bool:
+    """Whether behind each call stands its result, and nothing in between."""
+    owed: list[str] = []
+    for message in messages:
+        is_result = message["role"] == "tool"
+        if is_result != bool(owed) or (is_result and message["tool_call_id"] != owed.pop(0)):
+            return False
+        owed = owed or [call["id"] for call in message.get("tool_calls") or ()]
+    return not owed
+
+
 @dataclass
 class Served:
-    """A chat-completions server that plays its script, one entry a request, and keeps what it was sent."""
+    """A chat-completions server that plays its script, one entry a request, and keeps what it was sent.
+
+    A request in which calls and results do not pair gets a 400, as from every real one, and takes no entry.
+    """
 
     url: str = ""
     requests: list[dict[str, Any]] = field(default_factory=list)
+    heads: list[str] = field(default_factory=list)  # request line and headers of each
     script: list[list[str | asyncio.Event]] = field(default_factory=list)
     waiting: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -68,8 +91,9 @@ class Served:
         try:
             while head := await _head(reader):
                 body = await reader.readexactly(_length(head))
+                self.heads.append(head)
                 self.requests.append(json.loads(body))
-                parts = self.script.pop(0)
+                parts = self.script.pop(0) if is_paired(self.requests[-1].get("messages", [])) else UNPAIRED
                 if not str(parts[:1]).startswith("['HTTP/"):
                     writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n")
                 for part in parts:
@@ -182,6 +206,28 @@ def no_room() -> Iterator[None]:
 def full_disk() -> Callable[[], AbstractContextManager[None]]:
     """While it is entered, the system refuses every write to a file of this process."""
     return no_room
+
+
+Standing = tuple[str, int, bytes]  # kind, mode, content
+
+
+def standing(root: Path) -> dict[str, Standing]:
+    """All that stands in a workspace, but for git's own."""
+    found: dict[str, Standing] = {}
+    for folder, folders, files in os.walk(root):
+        folders[:] = [name for name in folders if name != ".git"]
+        for name in (*folders, *files):
+            path = Path(folder, name)
+            status = path.lstat()
+            mode = 0 if path.is_symlink() else stat.S_IMODE(status.st_mode)
+            content = os.fsencode(path.readlink()) if path.is_symlink() else b"" if path.is_dir() else path.read_bytes()
+            found[os.path.relpath(path, root)] = (stat.filemode(status.st_mode)[0], mode, content)
+    return found
+
+
+@pytest.fixture(scope="session")
+def look() -> Callable[[Path], dict[str, Standing]]:
+    return standing
 
 
 @pytest.fixture

@@ -129,7 +129,7 @@ async def test_a_stored_model_whose_key_is_gone_is_told_before_anything_is_sent(
     later.session_id = keyed.session_id
     await later.hub.open(keyed.session_id)
     turn = await later.ask("still there?")
-    assert "The provider served needs a key. Put SERVED_KEY=... into" in turn.ended.error
+    assert "The provider served needs a key. Give it with /key SERVED_KEY on the screen" in turn.ended.error
     assert len(served.requests) == 1
     runtime = later.hub.runtime(later.session_id)
     await runtime.switch(later.hub.resolve("served:m", runtime.s.route))

@@ -90,7 +90,7 @@ async def reopen(bench, workspace) -> None:
 
 
 async def until_stored(bench, is_so: Callable[..., bool]) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(15):
         while not await asyncio.wrap_future(bench.hub.profile.db.read(is_so)):
             await asyncio.sleep(0.01)
 
@@ -168,7 +168,7 @@ async def test_a_kill_while_a_question_waits_and_another_in_the_resumed_call_run
     await first.kill()
     second = await hermes("", "one")
     await second.seen("CallStarted")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(15):
         while not (workspace / "ran").exists():
             await asyncio.sleep(0.01)
     await second.kill()
@@ -195,3 +195,40 @@ async def test_a_kill_between_two_calls_asks_for_the_second_only(bench, served, 
     await bench.until(lambda event: isinstance(event, TurnEnded))
     assert (workspace / "ran").read_text() == "one\ntwo\n"
     await goes_on(bench, served)
+
+
+async def test_E04_a_question_to_the_person_is_put_again_under_its_id_and_answered_once(
+    bench, served, hermes, workspace
+):
+    arguments = json.dumps({"question": "Which colour?", "choices": ["red", "blue"]})
+    served.reply({"id": "one", "type": "function", "function": {"name": "ask_user", "arguments": arguments}})
+    process = await hermes("ask me")
+    await process.seen("RequestOpened")
+    await process.kill()
+    served.reply(text="Blue, then.")
+    await reopen(bench, workspace)
+    opened = (await bench.until(lambda event: isinstance(event, RequestOpened)))[-1].request
+    assert "red" in opened.shown
+    assert bench.hub.answer(opened.id, Answer(Approval.ANSWERED, "blue"))
+    await bench.until(lambda event: isinstance(event, TurnEnded))
+    assert [(row.content, row.result.approval) for row in bench.rows if row.result] == [
+        ("The person answered:\nblue", Approval.ANSWERED)
+    ]
+
+
+async def test_E04_a_question_that_is_left_without_an_answer_is_withdrawn(bench, served, hermes, workspace):
+    served.reply(
+        {"id": "one", "type": "function", "function": {"name": "ask_user", "arguments": '{"question": "Hm?"}'}}
+    )
+    process = await hermes("ask me")
+    await process.seen("RequestOpened")
+    await process.kill()
+    await reopen(bench, workspace)
+    await bench.until(lambda event: isinstance(event, RequestOpened))
+    served.script.clear()
+    served.reply(text="Something else.")
+    bench.hub.submit(bench.session_id, "never mind")
+    await bench.until(lambda event: isinstance(event, TurnEnded) and event.reason is ExitReason.COMPLETED)
+    assert [(row.result.approval, row.result.cause) for row in bench.rows if row.result] == [
+        (Approval.CANCELLED, "hermes ended before this was answered")
+    ]

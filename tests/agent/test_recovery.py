@@ -184,8 +184,8 @@ async def test_an_opening_that_was_given_up_is_begun_anew_and_asks_what_waits(re
     bench.hub.profile.db.write(lambda _: (begun.set(), release.wait(10)))
     await asyncio.to_thread(begun.wait, 10)
     opening = asyncio.create_task(bench.hub.open(bench.session_id))
-    async with asyncio.timeout(10):
-        while bench.hub.profile.db._writing._work_queue.empty():  # its settling waits for the writer
+    async with asyncio.timeout(15):
+        while bench.hub.profile.db._writer._jobs.empty():  # its settling waits for the writer
             await asyncio.sleep(0)
     opening.cancel()
     await asyncio.wait([opening])

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agent.config.load import load_settings
 from agent.config.secrets import Secrets
-from agent.config.settings import Settings
+from agent.config.settings import Settings, Sources
+from agent.config.settings_reader import read_settings
 from agent.providers.local import LocalServer
 from agent.providers.registry import DEMO_ROUTE, HOSTED, KEY_NAMES, KNOWN, KnownModel
-from agent.route import RouteError, check_supported, choose_route, request_extras, resolve
+from agent.route import RouteError, choose_route, request_extras, resolve
 from session.models import ApiMode, Route
 
 Configure = Callable[[str], Settings]
@@ -53,6 +55,20 @@ def keys(environ: Mapping[str, str] | None = None, **from_file: str) -> Secrets:
 def test_a_model_named_on_the_command_line_comes_before_the_config(configure: Configure):
     choice = choose_route(configure(MINE), keys(MY_KEY="k", GROQ_API_KEY="k"), "groq:some-model")
     assert (choice.route.provider, choice.route.model, choice.is_paid_guess) == ("groq", "some-model", False)
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({}, "big at mine answers, as c.yaml says."),
+        ({"project": ("p.yaml", "model: little")}, "little at mine answers, as p.yaml says."),
+        ({"environ": {"HERMES_MODEL_DEFAULT": "little"}}, "little at mine answers, as the environment says."),
+        ({"flags": {"agent.max_turns": "3"}}, "big at mine answers, as c.yaml says."),
+        ({"flags": {"model": "demo"}}, "The built-in demo answers, as the command line says."),
+    ],
+)
+def test_it_is_said_which_source_chose_the_model(given: dict[str, Any], why: str):
+    assert choose_route(read_settings(Sources("c.yaml", MINE, **given)).settings, keys(MY_KEY="k")).why == why
 
 
 def test_the_config_comes_before_a_key_and_a_local_server(configure: Configure):
@@ -193,7 +209,7 @@ def test_a_bare_model_from_the_demo_finds_who_has_it(configure: Configure):
     [
         ("opnai:gpt-4.1", "There is no provider opnai. Did you mean openai?"),
         ("foo:bar", "There is no provider foo. Known are openai, openrouter"),
-        ("openrouter:x", "Put OPENROUTER_API_KEY=... into ~/.hermes-tui/.env"),
+        ("openrouter:x", "/key OPENROUTER_API_KEY on the screen or hermes secrets set OPENROUTER_API_KEY in a shell"),
         ("lmstudio", "No model of lmstudio is named"),
         ("", "Name a model as provider:model"),
         ("a\nb", "Name a model as provider:model"),
@@ -247,16 +263,14 @@ def test_no_route_holds_a_key(configure: Configure):
     assert "sk-very-secret" not in repr(route)
 
 
-def test_responses_is_refused_with_a_sentence(configure: Configure):
+def test_a_provider_may_be_set_to_responses(configure: Configure):
     settings = configure("providers: {mine: {base_url: 'http://h/v1', api_mode: responses, models: {x: }}}")
-    route = choose_route(settings, keys()).route
-    assert route.api_mode is ApiMode.RESPONSES
-    with pytest.raises(RouteError, match="Use chat_completions"):
-        check_supported(route)
+    assert choose_route(settings, keys()).route.api_mode is ApiMode.RESPONSES
 
 
 def test_the_table_is_usable_as_it_stands():
-    assert len(KNOWN) == len({provider.base_url for provider in KNOWN.values()})
+    places = [provider.base_url for provider in KNOWN.values() if provider.base_url]
+    assert len(places) == len(set(places))
     for provider in HOSTED:
         route = resolve(provider.name, Settings(), keys({provider.key_env: "k"}))
         assert route.base_url.startswith("https://")

@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 import pytest
 
-from agent.providers.local import check_model, probe_local
+from agent.providers.local import check_model, list_models, probe_local
 from agent.providers.registry import DEMO_ROUTE, KnownModel, KnownProvider
 from session.models import ApiMode, Route
 
@@ -96,13 +96,31 @@ async def test_servers_that_answer_are_found_in_the_order_of_the_table(serve: Se
     ]
 
 
+@pytest.mark.parametrize(
+    ("stated", "window"),
+    [
+        ({"context_length": 8192}, 8192),
+        ({"max_model_len": 8192}, 8192),
+        ({"n_ctx": 8192}, 8192),
+        ({"meta": {"n_ctx": 8192, "n_ctx_train": 131_072}}, 8192),
+        ({"meta": {"n_ctx_train": 131_072}}, None),  # what it was trained with is not what is served
+        ({"context_length": "8192"}, None),
+        ({"context_length": 0, "max_model_len": True}, None),
+        ({}, None),
+    ],
+)
+async def test_G08_a_list_of_models_may_state_the_window(serve: Serve, stated: dict[str, object], window: int | None):
+    server = await serve(models({"id": "a", **stated}))
+    assert await list_models(server.base_url, {}, 5.0) == (KnownModel("a", window),)
+
+
 async def test_silent_servers_cost_no_more_than_the_limit_together(serve: Serve):
     await probe_local(0.1, [])  # the first import is not part of the wait
     silent = [known(f"s{n}", await serve(None)) for n in range(4)]
     good = known("good", await serve(models({"id": "a"})))
     began = time.monotonic()
-    found = await probe_local(0.3, [*silent, good])
-    assert time.monotonic() - began < 0.3 + 0.3
+    found = await probe_local(1.0, [*silent, good])
+    assert time.monotonic() - began < 3  # one after the other they would take four
     assert [server.name for server in found] == ["good"]
 
 
@@ -113,7 +131,7 @@ async def test_the_loop_goes_on_while_it_waits(serve: Serve):
     while not probing.done():
         await asyncio.sleep(0.01)
         ticks += 1
-    assert ticks >= 10
+    assert ticks >= 3
 
 
 @pytest.mark.parametrize(

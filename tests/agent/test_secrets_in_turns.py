@@ -221,7 +221,7 @@ async def test_a_key_saved_in_the_app_holds_for_the_next_request(opened: Open, s
     assert await bench.hub.profile.secrets.remove(NAME)
     turn = await bench.ask("3")
     assert server.keys == [KEY, NEW_KEY]
-    assert f"The provider work needs a key. Put {NAME}=" in turn.ended.error
+    assert f"The provider work needs a key. Give it with /key {NAME} " in turn.ended.error
     assert (home / ".env").read_text() == "# mine\n"
     assert bench.hub.profile.secrets.mask(f"{KEY} {NEW_KEY}") == f"[{NAME}] [{NAME}]"
 

@@ -8,8 +8,8 @@ import json
 import pytest
 
 from agent.approvals.inbox import Answer
-from agent.events import CallOutput, RequestOpened, RowStored, TextDelta, TurnEnded
-from session.lease import TurnLease
+from agent.events import CallOutput, QueueChanged, RequestOpened, RowStored, TextDelta, TurnEnded
+from session.lease import Claim
 from session.models import Approval, CallOutcome, ExitReason, Finish, Role
 
 
@@ -36,7 +36,7 @@ async def test_an_answer_is_stored_before_it_is_announced(bench, served):
 
 
 async def test_a_call_waits_for_its_answer_and_the_turn_goes_on(bench, served):
-    served.reply(call_("terminal", command="echo out"), text="Looking.")
+    served.reply(call_("terminal", command="echo out | tee out"), text="Looking.")
     served.reply(text="It said out.")
     turn = await bench.ask("run it", Approval.ALLOWED_ONCE)
     [(result, text)] = turn.results
@@ -59,12 +59,12 @@ async def test_a_denied_write_never_happens_and_the_model_is_told_so(bench, serv
 
 
 async def test_allowed_for_the_session_is_asked_once_for_the_same_call_only(bench, served):
-    for command in ("echo a", "echo a", "echo b"):
+    for command in ("touch a", "touch a", "touch b"):
         served.reply(call_("terminal", command=command))
     served.reply(text="done")
     turn = await bench.ask("go", Approval.ALLOWED_SESSION)
     asked = [event.request.shown for event in turn.events if isinstance(event, RequestOpened)]
-    assert asked == ["echo a", "echo b"]
+    assert asked == ["touch a", "touch b"]
     assert [result.approval for result, _ in turn.results] == [Approval.ALLOWED_SESSION] * 3
 
 
@@ -127,7 +127,7 @@ async def test_an_interrupt_keeps_the_words_that_came_and_the_next_turn_works(be
 
 
 async def test_an_interrupt_in_a_command_leaves_one_interrupted_result_and_no_process(bench, served):
-    served.reply(call_("terminal", command="echo begun; sleep 60"))
+    served.reply(call_("terminal", command="touch it; echo begun; sleep 60"))
     bench.hub.submit(bench.session_id, "sleep")
     [opened] = [
         event
@@ -144,7 +144,7 @@ async def test_an_interrupt_in_a_command_leaves_one_interrupted_result_and_no_pr
 
 
 async def test_an_interrupt_while_a_question_is_open_withdraws_it_and_is_not_called_the_persons_no(bench, served):
-    served.reply(call_("terminal", command="echo x"))
+    served.reply(call_("terminal", command="touch x"))
     bench.hub.submit(bench.session_id, "go")
     await bench.until(lambda event: isinstance(event, RequestOpened))
     bench.hub.interrupt(bench.session_id)
@@ -181,6 +181,7 @@ async def test_what_is_typed_while_working_waits_and_is_sent_next(bench, served)
     bench.hub.submit(bench.session_id, "one")
     await asyncio.wait_for(served.waiting.wait(), 5)
     bench.hub.submit(bench.session_id, "two")
+    await bench.until(lambda event: isinstance(event, QueueChanged))
     assert list(bench.hub.runtime(bench.session_id).queue) == ["two"]
     gate.set()
     await bench.until(lambda event: isinstance(event, RowStored) and event.row.content == "second")
@@ -203,13 +204,13 @@ async def test_F16_after_an_interrupt_the_queue_waits_for_the_person(bench, serv
 
 
 async def test_a_prompt_that_may_not_run_here_goes_back_to_the_person(bench, served):
-    lease = TurnLease.take(bench.hub.profile.home.locks, bench.session_id)
-    assert lease is not None
+    write, claim = bench.hub.profile.db.write, Claim(bench.session_id, "another turn", "tui")
+    assert write(lambda tables: tables.leases.take(claim, 1.0)).result() is None
     turn = await bench.ask("hello")
     assert "Another hermes is working" in turn.ended.error
     runtime = bench.hub.runtime(bench.session_id)
     assert (list(runtime.queue), runtime.queue_is_held) == (["hello"], True)
-    lease.release()
+    write(lambda tables: tables.leases.release(claim))
     served.reply(text="Hi.")
     runtime.release_queue()
     await bench.until(lambda event: isinstance(event, TurnEnded))
@@ -233,8 +234,8 @@ async def test_C18_a_path_allowed_for_the_session_is_asked_again_once_it_leads_e
 
 
 async def test_a_command_allowed_for_the_session_does_not_allow_it_in_the_background(bench, served):
-    served.reply(call_("terminal", command="true"))
-    served.reply(call_("terminal", command="true", background=True))
+    served.reply(call_("terminal", command="touch it"))
+    served.reply(call_("terminal", command="touch it", background=True))
     served.reply(text="done")
     turn = await bench.ask("go", Approval.ALLOWED_SESSION)
     assert len([event for event in turn.events if isinstance(event, RequestOpened)]) == 2

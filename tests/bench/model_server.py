@@ -5,6 +5,7 @@
 The last of these words in the last user message decides; each answer ends in a paragraph `End<NONCE>mark`:
     bench:short:<nonce>
     bench:stream:<chunks>:<characters a chunk>:<delay in ms>:<nonce>      markdown
+    bench:yes:<seconds>:<nonce>      calls `yes` until its timeout first
 LOG gets one JSON line a request, with times of the monotonic clock, which the harness on the same machine shares.
 """
 
@@ -19,7 +20,8 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
-PROMPT = re.compile(r"bench:(?:short|stream:(\d+):(\d+):(\d+)):(\w+)")
+PROMPT = re.compile(r"bench:(?:short|yes:\d+|stream:(\d+):(\d+):(\d+)):(\w+)")
+YES = re.compile(r"bench:yes:(\d+):")
 
 SECTION = """## Section {n}: layout and timing
 
@@ -89,7 +91,21 @@ def delta(said: dict[str, Any], finish: str | None = None) -> bytes:
     return event([{"index": 0, "delta": said, "finish_reason": finish}])
 
 
+def call_for(body: dict[str, Any]) -> dict[str, Any] | None:
+    """The call of a command that is not yet answered."""
+    found = YES.findall(last_prompt(body))
+    if not found or body["messages"][-1]["role"] != "user":
+        return None
+    function = {"name": "terminal", "arguments": json.dumps({"command": "yes", "timeout": int(found[-1])})}
+    return {"index": 0, "id": "call_1", "type": "function", "function": function}
+
+
 async def stream(body: dict[str, Any], request_bytes: int) -> AsyncIterator[bytes]:
+    if call := call_for(body):
+        yield delta({"role": "assistant", "tool_calls": [call]})
+        yield delta({}, "tool_calls")
+        yield b"e\r\ndata: [DONE]\n\n\r\n"
+        return
     pieces, delay_s = answer_to(last_prompt(body))
     yield delta({"role": "assistant", "content": ""})
     began = time.monotonic()

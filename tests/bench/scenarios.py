@@ -64,11 +64,13 @@ class Start:
 
 @dataclass(frozen=True)
 class Turn:
-    """`beyond_ms`: from Enter to the end of the answer on screen, without the time the server took."""
+    """`beyond_ms`: from Enter to the end of the answer on screen, without the time the server took. `to_wire_ms`: from Enter
+    until the server had the first byte of the request."""
 
     beyond_ms: float
     from_first_byte_ms: float
     cpu_s: float
+    to_wire_ms: float
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,23 @@ class Echo:
     p50_ms: float
     p95_ms: float
     n: int
+
+
+@dataclass(frozen=True)
+class Flood:
+    """What a person meets while a command writes without end."""
+
+    typed: Echo
+    grown_mb: float
+    tty_bytes: int
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """Several sessions that stream at once, one of them shown."""
+
+    typed: Echo
+    hidden_cpu_s: float  # of each hidden one
 
 
 @contextmanager
@@ -110,6 +129,31 @@ def start(subject: Subject) -> Start:
                     return Start((at - program.spawned_at) * 1000, cpu_s)
                 time.sleep(0.002)
         raise AssertionError(f"a typed character did not show:\n{program.screen()}")
+
+
+# What the first frame needs anyway, and then what is read of a person's files for it.
+CONFIG = """
+import gc, os, time
+gc.disable()
+import textual.app, session.db
+before_s = time.process_time()
+from agent.config.home import find_home
+from agent.config.load import load_settings
+from agent.config.secrets import load_secrets
+from agent.providers.keys import key_names
+home = find_home(os.environ)
+loaded = load_settings(home.config, environ=os.environ)
+secrets, problems = load_secrets(home.env, os.environ, key_names(loaded.settings))
+print(time.process_time() - before_s)
+assert loaded.settings.providers and len(secrets.names) >= 5 and not (*loaded.problems, *problems)
+"""
+
+
+def config_cpu_ms(home: Path) -> float:
+    """In a process of its own; the first one in a home writes down what it read for those after it."""
+    environ = {"PATH": os.environ["PATH"], "HOME": str(home), "HERMES_HOME": str(home / "hermes"), "LANG": "C.UTF-8"}
+    done = subprocess.run([sys.executable, "-c", CONFIG], env=environ, stdout=subprocess.PIPE, text=True, check=True)
+    return float(done.stdout) * 1000
 
 
 nonces = count(int(time.time()) % 10_000 * 10)
@@ -141,7 +185,9 @@ def turn(program: Program, log: Path, stream: str = "") -> Turn:
     program.wait_quiet(0.5)
     request = request_of(log, prompt)
     server_s = request["last"] - request["arrived"]
-    return Turn((shown - entered - server_s) * 1000, (shown - request["first"]) * 1000, program.cpu_s() - cpu_s)
+    to_wire_ms = (request["arrived"] - entered) * 1000
+    beyond_ms, from_first_byte_ms = (shown - entered - server_s) * 1000, (shown - request["first"]) * 1000
+    return Turn(beyond_ms, from_first_byte_ms, program.cpu_s() - cpu_s, to_wire_ms)
 
 
 def wait_for_bytes(program: Program, seen_from: int, wanted: bytes, timeout_s: float) -> None:
@@ -196,6 +242,55 @@ def echo_while_streaming(program: Program, stream: str) -> Echo:
     typed = echo(program)
     program.wait_for(lambda screen: marker(word) in screen, 20, "the end of the answer")
     return typed
+
+
+def echo_while_flooded(program: Program, seconds: int = 10) -> Flood:
+    """The same keys while `yes` runs and its card shows what it writes; memory from 1.5 s on to the last key."""
+    word = nonce()
+    type_prompt(program, f"bench:yes:{seconds}:{word}")
+    program.write(b"\r")
+    time.sleep(1.5)
+    rss_mb, size = program.rss_mb(), program.size_bytes
+    typed = echo(program)
+    grown_mb, tty_bytes = program.rss_mb() - rss_mb, program.size_bytes - size
+    if marker(word) in program.screen():
+        raise AssertionError(f"the command ended before the last key:\n{program.screen()}")
+    program.wait_for(lambda screen: marker(word) in screen, seconds + 20, "the end of the answer")
+    return Flood(typed, grown_mb, tty_bytes)
+
+
+def crowd(program: Program, sessions: int, stream: str, seconds: float = 8) -> Crowd:
+    """CPU of a wait with one stream, then of the same wait with more behind it, then keys typed meanwhile."""
+    _send_among_others(program, f"bench:stream:{stream}:{nonce()}")
+    time.sleep(2)
+    alone_s = _spent(program, seconds)
+    for _ in range(sessions - 1):
+        _send_among_others(program, "/new")
+        program.wait_for(lambda screen: "Ask for anything" in screen and "Working in" in screen, 10, "a new session")
+        _send_among_others(program, f"bench:stream:{stream}:{nonce()}")
+    time.sleep(2)
+    together_s = _spent(program, seconds)
+    typed = echo(program)
+    if "working" not in program.screen():
+        raise AssertionError(f"the answers ended before the last key:\n{program.screen()}")
+    return Crowd(typed, (together_s - alone_s) / (sessions - 1))
+
+
+def _send_among_others(program: Program, text: str) -> None:
+    """Type and send while something else is drawn: the screen is never quiet."""
+    for letter in text:
+        program.write(letter.encode())
+        time.sleep(0.015)
+    program.wait_for(lambda screen: text[-12:] in screen.replace("\n", ""), 10, "the typed text")
+    time.sleep(0.2)
+    program.write(b"\r")
+    program.wait_for(lambda screen: "Ask for anything" in screen, 10, "an empty draft")
+
+
+def _spent(program: Program, seconds: float) -> float:
+    before_s = program.cpu_s()
+    time.sleep(seconds)
+    return program.cpu_s() - before_s
 
 
 def echo_times(program: Program, letters: str, sent: list[float]) -> list[float]:

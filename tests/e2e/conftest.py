@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import signal
 import socket
 import sqlite3
@@ -14,7 +13,6 @@ import subprocess
 import sys
 import threading
 import time
-import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -26,7 +24,6 @@ import pexpect
 import pyte
 import pytest
 
-PEERS = Path(__file__).resolve().parent.parent / "peers"
 HERMES = Path(sys.executable).with_name("hermes")
 
 WAIT_S = 15  # for anything that should be there in a moment; a busy machine may need the rest
@@ -132,8 +129,16 @@ class Terminal:
             if time.monotonic() > ends_at:
                 raise AssertionError(f"the program did not end:\n{self.screen()}")
             self.pump()
+        self._drain()
         status, signal_number = self.child.exitstatus, self.child.signalstatus
         return status if status is not None else 128 + int(signal_number or 0)
+
+    def _drain(self) -> None:
+        """Show what was written before the end: a pty gives no more than 4 KB a read."""
+        is_open, shown = True, -1
+        while is_open and shown != len(self._written):
+            shown = len(self._written)
+            is_open = self.pump()
 
     def kill(self, number: int = signal.SIGKILL) -> None:
         """Send a signal to the program alone and, if it was SIGKILL, wait until it is gone."""
@@ -163,7 +168,8 @@ class Desk:
 
     @property
     def environ(self) -> dict[str, str]:
-        return {**os.environ, "HERMES_HOME": str(self.home)}
+        # The editor ends at once: a stray key must not open one that then gets all others.
+        return {**os.environ, "HERMES_HOME": str(self.home), "EDITOR": "true"}
 
     def configure(self, **settings: Any) -> None:
         """Write config.yaml (JSON is YAML). Nothing on the machine itself is looked for."""
@@ -226,67 +232,6 @@ def terminal(desk: Desk) -> Iterator[Callable[..., Terminal]]:
         one.close()
 
 
-@dataclass(frozen=True)
-class Aimock:
-    """A running llmock server and what it was asked."""
-
-    url: str
-
-    @property
-    def base_url(self) -> str:
-        return f"{self.url}/v1"
-
-    def journal(self) -> list[dict[str, Any]]:
-        """The requests so far, oldest first."""
-        with urllib.request.urlopen(f"{self.url}/__aimock/journal?limit=200", timeout=5) as answer:
-            entries: Any = json.load(answer)
-        return entries if isinstance(entries, list) else entries["entries"]
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def _wait_listening(port: int, process: subprocess.Popen[bytes]) -> None:
-    ends_at = time.monotonic() + WAIT_S
-    while time.monotonic() < ends_at and process.poll() is None:
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-            return
-        except OSError:
-            time.sleep(0.02)
-    raise AssertionError("llmock did not start to listen")
-
-
-@pytest.fixture
-def aimock(tmp_path: Path) -> Iterator[Callable[..., Aimock]]:
-    """Start a server that plays answers: `aimock([{"match": …, "response": …}, …])`. Nothing else matches (strict)."""
-    llmock = PEERS / "node_modules" / ".bin" / "llmock"
-    if shutil.which("node") is None or not llmock.exists():
-        reason = "aimock is not installed (`make test` installs it where Node is)"
-        if os.environ.get("CI"):
-            pytest.fail(reason)
-        pytest.skip(reason)
-    running: list[subprocess.Popen[bytes]] = []
-
-    def serve(fixtures: list[dict[str, Any]], latency_ms: int = 2, chunk_size: int = 8) -> Aimock:
-        played, port = tmp_path / f"answers-{len(running)}.json", _free_port()
-        played.write_text(json.dumps({"fixtures": fixtures}))
-        pace = ["-l", str(latency_ms), "-c", str(chunk_size)]
-        options = ["-p", str(port), "-f", str(played), *pace, "--strict", "--validate-on-load", "--log-level", "warn"]
-        log = (tmp_path / f"llmock-{port}.log").open("wb")
-        running.append(subprocess.Popen([llmock, *options], stdout=log, stderr=log))
-        _wait_listening(port, running[-1])
-        return Aimock(f"http://127.0.0.1:{port}")
-
-    yield serve
-    for process in running:
-        process.kill()
-        process.wait()
-
-
 RESET = "reset"
 Step = bytes | float | str
 """Bytes to send, seconds to wait, or RESET."""
@@ -297,6 +242,7 @@ class Wire:
 
     def __init__(self) -> None:
         self.answers: list[Sequence[Step]] = []
+        self.keys: list[str] = []  # that came with the requests, "" for none
         self.is_over = threading.Event()
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self.base_url = f"http://127.0.0.1:{self._http.server_port}/v1"
@@ -340,6 +286,7 @@ class Wire:
         class Answer(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 self.rfile.read(int(self.headers["content-length"]))
+                wire.keys.append(self.headers.get("authorization", "").removeprefix("Bearer "))
                 self.close_connection = True
                 steps = wire.answers.pop(0) if len(wire.answers) > 1 else wire.answers[0]
                 with suppress(ConnectionError):

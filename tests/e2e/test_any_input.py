@@ -18,6 +18,8 @@ ARM_MS = 8_000  # no pause of a test is so long: no key in here can be a person'
 
 DRAFT = "a thought not to be lost"
 RESTS = re.compile(r"╭.*(○ idle|✗ failed) · \S+", re.DOTALL)  # whichever model a random line may have chosen
+TITLED = re.compile(r"╭─ \S")  # what opens over the screen
+QUESTION = re.compile(r"wait…|│ [▸ ] 1  ")  # Esc may begin its quiet time anew; Ctrl+C never waits
 LEAVES = b"\x04\x11"  # Ctrl+D and Ctrl+Q end the app, as they should
 KEYS = [
     *"abz 012ynY/?'\\[]{}<>|",
@@ -29,7 +31,8 @@ KEYS = [
     *(f"\x1b[{key}" for key in ("A", "B", "C", "D", "H", "F", "Z", "5~", "6~", "3~", "1;2A", "1;5D", "13;2u", "27u")),
     "\x1b[1;5F",
     "\x1b\r",
-    "\x1bf",
+    *(f"\x1b{key}" for key in ("f", "j", "o", "q", "s")),
+    *(f"\x1b{key}" for key in ("OP", "OS", "[17~", "[18~", "[5;5~", "[6;5~")),  # not F2: who changes settings may allow
     "\x1b[I",
     "\x1b[O",
 ]
@@ -84,9 +87,9 @@ def settle(term: Any) -> None:
     while time.monotonic() < ends_at:
         pause(term, 1.2)  # also the time after which the rest of a broken sequence is not waited for
         screen = term.screen()
-        if RESTS.search(screen) and "esc closes" not in screen and "wait…" not in screen:
+        if RESTS.search(screen) and not TITLED.search(screen) and "wait…" not in screen:
             return
-        term.child.send("\x03" if "wait…" in screen else "\x1b[27u")
+        term.child.send("\x03" if QUESTION.search(screen) else "\x1b[27u")
     raise AssertionError(f"the screen did not come to rest:\n{term.screen()}")
 
 
@@ -154,4 +157,5 @@ def test_any_input_while_answers_stream_and_ask_allows_nothing_and_breaks_nothin
     assert not desk.query("SELECT 1 FROM messages WHERE approval LIKE 'allowed%'")
     assert desk.query("PRAGMA integrity_check") == [("ok",)]
     assert "Traceback" not in log(desk)
-    assert term.written().rstrip().endswith("\x1b[?1049l\x1b[0m\x1b[?25h")
+    _, restored, way_back = term.written().rpartition("\x1b[?1049l\x1b[0m\x1b[?25h")
+    assert restored and "\x1b" not in way_back

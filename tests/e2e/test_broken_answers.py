@@ -110,7 +110,7 @@ def test_C17_escape_codes_in_a_command_are_shown_and_never_reach_the_terminal(as
 
 def test_D06_escape_codes_in_output_and_answers_never_reach_the_terminal(ask: Any, wire: Any) -> None:
     octal = "".join(f"\\{ord(letter):03o}" for letter in f"\x1b[31mred\x1b[0m {''.join(ACTING[:4])} a\0b end\x1b")
-    wire.call(f"printf '{octal}'")
+    wire.call(f"touch made.txt; printf '{octal}'")
     wire.say(f"said {''.join(ACTING)} all")
     term = ask()
     term.answer("printf", "1")

@@ -161,7 +161,8 @@ def test_a_kill_at_any_moment_leaves_a_conversation_that_goes_on(
     print(f"seed {SEED + number}")
     # "next" comes first: a prompt that got no answer is sent again in front of the one after it.
     server = aimock(
-        [says("next", "Here I am again."), *calls("work", "sleep 0.2; echo one")], latency_ms=chance.randint(0, 20)
+        [says("next", "Here I am again."), *calls("work", "touch it; sleep 0.2; echo one")],
+        latency_ms=chance.randint(0, 20),
     )
     desk.serve_model(server.base_url)
     first = terminal()

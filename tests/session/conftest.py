@@ -11,7 +11,17 @@ from pathlib import Path
 import pytest
 
 from session.db import SessionDB
-from session.models import Session, TitleSource
+from session.models import (
+    Approval,
+    CallOutcome,
+    CallResult,
+    Finish,
+    Message,
+    Role,
+    Session,
+    TitleSource,
+    ToolCall,
+)
 
 ids = itertools.count(1)
 
@@ -53,6 +63,33 @@ def new_session(db: SessionDB) -> Callable[..., str]:
 @pytest.fixture
 def session_id(new_session: Callable[..., str]) -> str:
     return new_session()
+
+
+@pytest.fixture
+def say(db: SessionDB) -> Callable[..., list[Message]]:
+    """Store what is said, a row each: "user hi", "answer hello", "calls a b", "result a", "notice careful"; the rows."""
+
+    def store(session_id: str, *said: str) -> list[Message]:
+        rows = [spoken(session_id, *line.split(" ", 1)) for line in said]
+        return db.write(lambda t: [t.messages.append(row) for row in rows]).result()
+
+    return store
+
+
+def spoken(session_id: str, kind: str, text: str) -> Message:
+    match kind:
+        case "user":
+            return Message(session_id, Role.USER, text, 1.0)
+        case "answer":
+            return Message(session_id, Role.ASSISTANT, text, 1.0, finish=Finish.STOP)
+        case "calls":
+            calls = tuple(ToolCall(call_id, "terminal", "{}") for call_id in text.split())
+            return Message(session_id, Role.ASSISTANT, "", 1.0, calls=calls, finish=Finish.TOOL_CALLS)
+        case "result":
+            result = CallResult(text, "terminal", CallOutcome.OK, Approval.ALLOWED_ONCE, 0)
+            return Message(session_id, Role.TOOL, f"output of {text}", 1.0, result=result)
+        case _:
+            return Message(session_id, Role.NOTICE, text, 1.0)
 
 
 @pytest.fixture

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from session import connection
+from session.connection import PATIENCE_S, Patience
 from session.db import SessionDB
-from session.errors import BusyDatabase, ClosedDatabase, UnusableDatabase
+from session.errors import BusyDatabase, ClosedDatabase, DamagedDatabase
 from session.models import Message, Role, Session, TitleSource
 from session.tables import Tables
 
@@ -151,7 +151,7 @@ def test_E01_a_write_waits_for_another_process(
 def test_E01_a_write_gives_up_with_a_sentence(
     db: SessionDB, db_path: Path, session_id: str, run_python: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection, "PATIENCE_S", 0.2)
+    monkeypatch.setitem(PATIENCE_S, Patience.ROUTINE, 0.2)
     holder = run_python(HOLD, db_path)
     assert holder.stdout and holder.stdout.readline() == "held\n"
     with pytest.raises(BusyDatabase, match="was kept locked"):
@@ -264,10 +264,9 @@ def test_a_write_that_finds_no_room_is_a_sentence_and_leaves_nothing(
 def test_a_damaged_page_is_a_sentence(db: SessionDB, db_path: Path, session_id: str) -> None:
     db.write(lambda t: t.messages.append(said(session_id, "x" * 200_000))).result()
     db.close()
-    content = bytearray(db_path.read_bytes())
-    content[4096 * 2 :] = b"\xff" * (len(content) - 4096 * 2)
-    db_path.write_bytes(content)
-    with closing(SessionDB.open(db_path)) as damaged, pytest.raises(UnusableDatabase, match="cannot be used"):
+    content = db_path.read_bytes()
+    db_path.write_bytes(content[:-100_000] + b"\xff" * 100_000)
+    with closing(SessionDB.open(db_path)) as damaged, pytest.raises(DamagedDatabase, match="`hermes sessions repair`"):
         damaged.read(lambda t: t.messages.all(session_id)).result()
 
 

@@ -6,14 +6,16 @@ import os
 import sqlite3
 import stat
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from session.db import SessionDB
 from session.errors import ForeignDatabase, NewerDatabase, NotADatabase, UnusableDatabase, UserError
+from session.schema import APPLICATION_ID, USER_VERSION
 
 Start = Callable[..., "subprocess.Popen[str]"]
 
@@ -67,6 +69,16 @@ def test_another_programs_application_id_is_refused(db_path: Path) -> None:
     assert "application id 7" in refused(db_path, ForeignDatabase)
 
 
+@pytest.mark.parametrize("user_version", [0, -1])
+def test_our_mark_without_one_of_our_formats_is_refused(db_path: Path, user_version: int) -> None:
+    """Ours get both in one transaction."""
+    with closing(sqlite3.connect(db_path)) as connection:
+        connection.execute("CREATE TABLE sessions (id TEXT)")
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {user_version}")
+    assert "no format of it" in refused(db_path, ForeignDatabase)
+
+
 @pytest.mark.parametrize("content", [b"hello", b"sessions: []\n" * 1000, b"\0" * 4096, b"SQLite format 3\0"])
 def test_a_file_that_is_no_database_is_refused(db_path: Path, content: bytes) -> None:
     db_path.write_bytes(content)
@@ -84,7 +96,7 @@ def test_E13_a_newer_file_is_refused_and_both_versions_are_named(db_path: Path) 
     newer_file(db_path)
     sentence = refused(db_path, NewerDatabase)
     assert "99" in sentence
-    assert "up to 1" in sentence
+    assert f"up to {USER_VERSION}" in sentence
 
 
 NEWER_THEN_KILLED = """
@@ -135,6 +147,45 @@ def test_a_file_that_may_not_be_written_is_refused(db_path: Path) -> None:
     refused(db_path, UnusableDatabase)
 
 
+OPEN_AS_NOBODY = """
+import os, sys
+from pathlib import Path
+from session.db import SessionDB
+from session.errors import UserError
+if os.geteuid() == 0:
+    os.setgid(65534)
+    os.setuid(65534)
+try:
+    SessionDB.open(Path(sys.argv[1]))
+except UserError as error:
+    print(error)
+"""
+
+
+@pytest.fixture
+def read_only_folder() -> Iterator[Path]:
+    """A folder that everybody may look into and nobody may write, with a store that may be written."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        SessionDB.open(folder / "state.db").close()
+        if os.geteuid() == 0:
+            os.chown(folder / "state.db", 65534, 65534)
+        folder.chmod(0o555)
+        yield folder
+        folder.chmod(0o755)
+
+
+def test_E15_a_folder_that_may_not_be_written_is_told_with_what_to_do(
+    read_only_folder: Path, run_python: Start
+) -> None:
+    """No log and no shared memory can be made there, and no journal in their place."""
+    before = snapshot(read_only_folder)
+    output, _ = run_python(OPEN_AS_NOBODY, read_only_folder / "state.db").communicate()
+    assert output.startswith(f"{read_only_folder}/state.db cannot be used: its folder may not be written.")
+    assert "set HERMES_HOME to another folder" in output
+    assert snapshot(read_only_folder) == before
+
+
 def test_a_cut_off_file_of_ours_is_a_sentence_not_a_crash(db_path: Path) -> None:
     SessionDB.open(db_path).close()
     db_path.write_bytes(db_path.read_bytes()[:6000])
@@ -154,7 +205,7 @@ connection = Connection.to(path)
 connection.run("PRAGMA cache_size = 1")
 connection.run("PRAGMA cache_spill = 1")
 connection.run("BEGIN IMMEDIATE")
-schema.create_tables(connection)
+schema.create_first_tables(connection)
 connection.run(f"PRAGMA application_id = {schema.APPLICATION_ID}")
 connection.run("CREATE TABLE filler (x)")
 for _ in range(50):

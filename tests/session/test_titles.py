@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from session.titles import MAX_CHARS, derive_title
+from session.titles import DERIVED_CHARS, derive_title
 
 
 @pytest.mark.parametrize(
@@ -40,11 +40,11 @@ def test_a_title_is_what_is_seen(text: str, title: str) -> None:
 )
 @pytest.mark.parametrize("offset", range(14))
 def test_a_cut_never_falls_inside_a_grapheme(grapheme: str, offset: int) -> None:
-    title = derive_title("x" * offset + grapheme * MAX_CHARS)
+    title = derive_title("x" * offset + grapheme * DERIVED_CHARS)
     kept = title.removesuffix("…")[offset:]
     assert kept == grapheme * (len(kept) // len(grapheme))
     assert kept
-    assert len(title) <= MAX_CHARS
+    assert len(title) <= DERIVED_CHARS
     assert title.endswith("…")
 
 
@@ -56,7 +56,7 @@ def test_sixty_characters_are_not_cut() -> None:
 @given(st.text(st.characters(exclude_categories=[]), max_size=200))
 def test_a_title_is_always_short_visible_and_on_one_line(text: str) -> None:
     title = derive_title(text)
-    assert 0 < len(title) <= MAX_CHARS
+    assert 0 < len(title) <= DERIVED_CHARS
     assert len(title.splitlines()) == 1
     assert title == title.strip()
     hidden = {char for char in title if unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp")}

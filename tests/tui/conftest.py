@@ -8,13 +8,16 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
+import platform
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from msgspec.structs import replace
@@ -27,21 +30,25 @@ from session.models import Message, Session, TitleSource
 from session.tables import Tables
 from tui.app import HermesApp
 
-WAIT_S = 10
-WORKING_S = 12  # how long the turn in a picture has been running
+WAIT_S = 15
+WORKING_S = 12.5  # a whole number of seconds would be shown as one less where the sum of two floats comes out lower
 FOLDER = "/nowhere/atlas"  # only its name is shown, and nothing runs in it
 MODEL, WINDOW = "gpt-oss-120b", 131_072
 
 
 @dataclass(frozen=True)
 class Part:
-    """What the model does with one prompt. `is_held`: it stops there and does not end."""
+    """What the model does with one prompt. `is_held`: it stops there and does not end.
+
+    `read` is how many tokens the server says that it read, a quarter of them from a cache; 0 where it does not count.
+    """
 
     text: str = ""
     reasoning: str = ""
     command: str = ""
     is_held: bool = False
     status: int = 200
+    read: int = 0
 
     def chunks(self) -> Iterator[dict[str, Any]]:
         if self.reasoning:
@@ -53,6 +60,13 @@ class Part:
             yield chunk({"tool_calls": [{"index": 0, "id": "call_1", "type": "function", "function": function}]})
         if not self.is_held:
             yield chunk({}, "tool_calls" if self.command else "stop")
+        if self.read:
+            cached = {"prompt_tokens_details": {"cached_tokens": self.read // 4}}
+            yield {
+                **chunk({}),
+                "choices": [],
+                "usage": {"prompt_tokens": self.read, "completion_tokens": 160, **cached},
+            }
 
 
 def chunk(delta: dict[str, Any], finish_reason: str | None = None) -> dict[str, Any]:
@@ -136,7 +150,7 @@ class Scene:
 
     def told(self, title: str) -> SessionLine:
         """What the sidebar was told of a session, whether or not there is room for a sidebar."""
-        return self.app.main.sessions._known[title]
+        return self.app.main.sessions.line(title)
 
     @property
     def is_settled(self) -> bool:
@@ -180,8 +194,12 @@ async def open_app(home: Path, stored: Stored) -> PicturedApp:
 
 
 @pytest.fixture
-def picture(tmp_path: Path, snap_compare: Callable[..., bool]) -> Callable[..., bool]:
+def picture(tmp_path: Path, snap_compare: Callable[..., bool], monkeypatch: pytest.MonkeyPatch) -> Callable[..., bool]:
     """`picture(theme, size, config, stored, act)`: whether the screen looks as it did when it was last accepted."""
+    for fact in ("system", "machine"):  # they stand in the system prompt, whose size is shown
+        monkeypatch.setattr(platform, fact, lambda fact=fact: fact)
+    numbers = count(1)  # a question's id stands under it
+    monkeypatch.setattr("agent.deciding.uuid4", lambda: UUID(int=next(numbers) << 80))
 
     def taken(theme: str, size: tuple[int, int], config: dict[str, Any], stored: Stored, act: Act | None) -> bool:
         folder = tmp_path / ".hermes-tui"
@@ -192,7 +210,7 @@ def picture(tmp_path: Path, snap_compare: Callable[..., bool]) -> Callable[..., 
 
         async def prepare(pilot: Pilot[Any]) -> None:
             scene = Scene(pilot, app)
-            await scene.until(lambda: app.main.sessions.option_count == max(1, len(stored)))
+            await scene.until(lambda: app.main.sessions.count == max(1, len(stored)))
             app.main.conversations.view.formatting_ready()
             if act is not None:
                 await act(scene)

@@ -9,6 +9,7 @@ import pytest
 
 from agent.runtime import Live
 from session.models import Approval, CallOutcome, CallResult, Finish, Message, Role, ToolCall, Usage
+from tui.screens.key import KeyScreen
 
 SIZES = {"80x24": (80, 24), "120x40": (120, 40)}
 
@@ -155,3 +156,14 @@ def test_approval(picture, theme, size, model):
         await scene.until(lambda: getattr(scene.app.screen, "is_armed", False))
 
     assert picture(theme, size, model.config, {"Faster map import": CARDS, **OTHERS}, act)
+
+
+def test_key(picture, theme, size):
+    """A key is asked for over a conversation, and most of it is typed."""
+
+    async def act(scene):
+        await scene.send("/key OPENAI_API_KEY")
+        await scene.until(lambda: isinstance(scene.app.screen, KeyScreen))
+        await scene.pilot.press(*"sk-not-in-the-picture")
+
+    assert picture(theme, size, {}, {"Faster map import": CARDS, **OTHERS}, act)

@@ -3,40 +3,34 @@
 from __future__ import annotations
 
 import argparse
-import re
-import time
-from datetime import datetime
-from typing import NoReturn
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NoReturn
 
 from msgspec.structs import replace
 
-from agent.config.profile_name import DEFAULT, BadProfileName, check_name
-from tui.cli.console import data
+from tui.cli.argument_types import positive, profile_name, since
+from tui.cli.console import data, mistake
 from tui.cli.options import (
-    ChatOptions,
+    ApprovalsOptions,
+    CommandsOptions,
+    CompletionOptions,
     ConfigOptions,
     DoctorOptions,
-    ExportOptions,
-    ListOptions,
     LogOptions,
     Options,
-    ProfileOptions,
+    ProcessesOptions,
+    PromptOptions,
+    ProviderOptions,
     SecretsOptions,
     TrustOptions,
-    TuiOptions,
+    WireLogOptions,
 )
 from tui.version import VERSION
 
-# What each verb of `hermes profile` names, and what it does.
-PROFILE_VERBS: dict[str, tuple[tuple[str, ...], str]] = {
-    "list": ((), "the profiles there are"),
-    "create": (("NAME",), "a new, empty profile"),
-    "clone": (("SOURCE", "NAME"), "a new profile with the settings, keys and memories of another one"),
-    "use": (("NAME",), "the profile that a plain `hermes` starts with; default goes back to the first one"),
-    "rename": (("OLD", "NEW"), "give a profile that is not open another name"),
-    "delete": (("NAME",), "remove a profile with all its conversations and keys"),
-    "migrate-identity": (("OLD", "NEW"), "finish a renaming that was cut short"),
-}
+if TYPE_CHECKING:
+    from tui.cli.command_tree import Command
+
+USAGE = 2  # the exit code of a mistake in the command line
 
 # What each verb of `hermes config` names, and what it does.
 CONFIG_VERBS: dict[str, tuple[tuple[str, ...], str]] = {
@@ -52,63 +46,93 @@ CONFIG_VERBS: dict[str, tuple[tuple[str, ...], str]] = {
 
 def parse(arguments: list[str]) -> Options:
     """Raises SystemExit: 0 after help, 2 after a mistake."""
+    try:
+        return _parsed(arguments)
+    except Mistaken as mistake:
+        _tell(str(mistake), arguments)
+        raise SystemExit(USAGE) from None
+
+
+def _parsed(arguments: list[str]) -> Options:
     given, others = _profile_parser().parse_known_args(arguments)
     if others in (["version"], ["--version"], ["-V"]):  # alone it never comes here
         data(f"hermes {VERSION}")
         raise SystemExit(0)
-    return replace(_read(others), profile=given.profile)
+    return replace(_read(others), profile=given.profile or "")
+
+
+def _tell(sentence: str, arguments: list[str]) -> None:
+    """What is wrong in the command line; for a program the object that it would have got without the mistake."""
+    is_event, is_object = "--stream-json" in arguments, "--json" in arguments
+    if "chat" in arguments and (is_event or is_object):
+        from tui.cli.turn_report import unread
+
+        data(unread(sentence, is_event=is_event))
+        is_object = False
+    mistake(sentence, as_json=is_object)
 
 
 def _read(arguments: list[str]) -> Options:
     if not arguments or (arguments[0].startswith("-") and arguments[0] not in ("-h", "--help")):
         arguments = ["tui", *arguments]
-    given = _parser().parse_args(arguments)
+    given = _parser(arguments[0]).parse_args(arguments)
     match given.command:
         case "chat":
-            return _chat_options(given)
-        case "sessions" if given.verb == "list":
-            return ListOptions(given.limit, given.json)
+            from tui.cli.turn_arguments import chat_options
+
+            return chat_options(given)
         case "sessions":
-            return ExportOptions(given.session)
+            from tui.cli.sessions.arguments import sessions_options
+
+            return sessions_options(given)
         case "logs":
             return _log_options(given)
         case "trust":
             return TrustOptions(given.verb, given.folder, given.json, vars(given).get("yes", False))
+        case "approvals":
+            told: dict[str, str] = vars(given)
+            command, rule = told.get("cmd", ""), told.get("rule", "")
+            return ApprovalsOptions(command, given.cwd, given.json, bool(told.get("stdin")), given.verb, rule)
         case "config":
             values: dict[str, str] = vars(given)
             return ConfigOptions(given.verb, values.get("key", ""), values.get("value", ""), given.json)
         case "doctor":
-            return DoctorOptions(given.json, given.offline)
+            return DoctorOptions(given.json, given.offline, given.terminal)
         case "secrets":
             return _secrets_options(given)
+        case "processes":
+            return ProcessesOptions(given.verb, given.json)
+        case "model":
+            from tui.cli.model_arguments import model_options
+
+            return model_options(given)
+        case "commands":
+            return CommandsOptions(given.json)
+        case "prompt":
+            return PromptOptions(given.verb, given.session or "", given.personality, given.cwd, given.json)
         case "profile":
-            return _profile_options(given)
+            from tui.cli.profile_arguments import profile_options
+
+            return profile_options(given)
+        case "completion":
+            return CompletionOptions(given.shell)
+        case "provider":
+            return ProviderOptions(given.name, given.json, given.save, given.yes)
         case _:
-            return TuiOptions(given.go_on, given.resume, given.model, given.cwd, dict(given.set))
+            from tui.cli.turn_arguments import tui_options
+
+            return tui_options(given)
+
+
+class Mistaken(Exception):
+    """The command line can't be read; the text is a sentence about it."""
 
 
 class _Parser(argparse.ArgumentParser):
     """One line about the mistake and where to read more, instead of the whole usage."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message}. `{self.prog} -h` shows how it is written.\n")
-
-
-class _NotYet(argparse.Action):
-    """An option that belongs to the command line but waits for the approval policy."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: object,
-        option_string: str | None = None,
-    ) -> None:
-        if values != "ask":
-            said = f"{option_string} {values}" if values else option_string
-            parser.error(
-                f"{said} is not there yet: in this version every command and every change of a file asks first"
-            )
+        raise Mistaken(f"{message}. `{self.prog} -h` shows how it is written.")
 
 
 def _profile_parser() -> argparse.ArgumentParser:
@@ -120,17 +144,18 @@ def _profile_parser() -> argparse.ArgumentParser:
 
 def _add_profile_option(parser: argparse.ArgumentParser) -> None:
     said = "the profile to use, with any command (the one that `hermes profile use` named)"
-    parser.add_argument("-p", "--profile", type=_profile_name, default="", metavar="NAME", help=said)
+    parser.add_argument("-p", "--profile", type=profile_name, metavar="NAME", help=said)
 
 
-def _profile_name(text: str) -> str:
-    try:
-        return text if text in ("", DEFAULT) else check_name(text)
-    except BadProfileName as error:
-        raise argparse.ArgumentTypeError(str(error).rstrip(".")) from error
+def whole_tree() -> Command:
+    """The whole command line as data."""
+    from tui.cli.command_tree import command_tree
+
+    return command_tree(_parser(None))
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(command: str | None) -> argparse.ArgumentParser:
+    """The whole command line, but the options of `command` alone (None for all): a start would pay for all the others."""
     parser = _Parser(
         prog="hermes",
         description="An AI agent in your terminal. Without a command, hermes opens the screen (hermes tui).",
@@ -139,72 +164,67 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("-V", "--version", action="store_true", help="print the version")
     _add_profile_option(parser)
     commands = parser.add_subparsers(dest="command", metavar="command", required=True)
-    _add_tui(commands.add_parser("tui", help="open the screen"))
-    _add_chat(commands.add_parser("chat", help="one prompt, one answer, no screen"))
-    _add_sessions(commands.add_parser("sessions", help="list or export conversations"))
-    _add_logs(commands.add_parser("logs", help="show the log"))
-    _add_trust(commands.add_parser("trust", help="which folders may bring settings of their own"))
-    _add_config(commands.add_parser("config", help="show and change settings"))
-    _add_secrets(commands.add_parser("secrets", help="list, save or remove keys; their values are never shown"))
-    doctor = commands.add_parser("doctor", help="look for what is wrong here, change nothing")
-    doctor.add_argument("--json", action="store_true", help="as one JSON object")
-    doctor.add_argument("--offline", action="store_true", help="ask no model server")
-    _add_profile(commands.add_parser("profile", help="homes beside this one, each with its own settings and keys"))
-    commands.add_parser("version", help="print the version")
+    for name, (add, said) in COMMANDS.items():
+        named = commands.add_parser(name, help=said)
+        if command in (name, None):
+            add(named)
     return parser
 
 
 def _add_tui(tui: argparse.ArgumentParser) -> None:
-    which = tui.add_mutually_exclusive_group()
-    which.add_argument(
-        "-c",
-        "--continue",
-        action="store_true",
-        dest="go_on",
-        help="open the session last worked in, here if there is one",
-    )
-    which.add_argument("-r", "--resume", default="", metavar="ID", help="open this session")
-    _add_common(tui)
-    tui.add_argument("--mode", choices=("ask", "accept-edits", "plan"), action=_NotYet, help="what asks first (ask)")
-    tui.add_argument("--yolo", nargs=0, action=_NotYet, help="ask nothing")
+    from tui.cli.turn_arguments import add_tui
+
+    add_tui(tui)
 
 
 def _add_chat(chat: argparse.ArgumentParser) -> None:
-    chat.add_argument("-q", "--query", required=True, metavar="TEXT", help="the prompt; - reads it from standard input")
-    chat.add_argument("--json", action="store_true", help="print one JSON object instead of the answer")
-    chat.add_argument("--session", default="", metavar="ID", help="go on with this session")
-    chat.add_argument("--quiet", action="store_true", help="nothing but the answer and errors")
-    chat.add_argument("--trust", action="store_true", help="let this folder's own files act, in this run only")
-    _add_common(chat)
-    chat.add_argument("--mode", choices=("ask", "accept-edits", "plan"), action=_NotYet, help="what asks first (ask)")
-    chat.add_argument("--yolo", nargs=0, action=_NotYet, help="ask nothing")
+    from tui.cli.turn_arguments import add_chat
+
+    add_chat(chat)
 
 
-def _add_common(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-m", "--model", default="", metavar="MODEL", help="provider:model, a provider, or demo")
-    parser.add_argument("--cwd", default="", metavar="FOLDER", help="the folder to work in (this one)")
-    said = "a setting for this run only, such as agent.max_turns=5"
-    parser.add_argument("--set", type=_flag, action="append", default=[], metavar="KEY=VALUE", help=said)
+def _add_sessions(sessions: argparse.ArgumentParser) -> None:
+    from tui.cli.sessions.arguments import add_sessions
+
+    add_sessions(sessions)
 
 
-def _chat_options(given: argparse.Namespace) -> ChatOptions:
-    return ChatOptions(
-        given.query,
-        given.model,
-        given.cwd,
-        given.session,
-        given.json,
-        given.quiet,
-        given.trust,
-        dict(given.set),
+def _add_doctor(doctor: argparse.ArgumentParser) -> None:
+    doctor.add_argument("--json", action="store_true", help="as one JSON object")
+    doctor.add_argument("--offline", action="store_true", help="ask no model server")
+    doctor.add_argument(
+        "--terminal", action="store_true", help="a page that tries out the terminal, its keys and mouse"
     )
 
 
-def _flag(text: str) -> tuple[str, str]:
-    key, equals, value = text.partition("=")
-    if not key or not equals or not value:
-        raise argparse.ArgumentTypeError("takes KEY=VALUE, such as agent.max_turns=5")
-    return key, value
+def _add_processes(processes: argparse.ArgumentParser) -> None:
+    processes.add_argument("verb", nargs="?", choices=("list", "stop"), default="list", help="list where none is named")
+    processes.add_argument("--json", action="store_true", help="as JSON")
+
+
+def _add_model(model: argparse.ArgumentParser) -> None:
+    from tui.cli.model_arguments import add_model
+
+    add_model(model)
+
+
+def _add_commands(commands: argparse.ArgumentParser) -> None:
+    commands.add_argument("--json", action="store_true", help="as JSON")
+
+
+def _add_prompt(prompt: argparse.ArgumentParser) -> None:
+    from tui.cli.prompt_arguments import add_prompt
+
+    add_prompt(prompt)
+
+
+def _add_completion(completion: argparse.ArgumentParser) -> None:
+    completion.epilog = "What to do with the script is told at its beginning."
+    completion.add_argument("shell", choices=("bash", "zsh", "fish"), help="for which shell")
+
+
+def _add_nothing(_: argparse.ArgumentParser) -> None:
+    """For a command without options."""
 
 
 def _add_config(config: argparse.ArgumentParser) -> None:
@@ -216,28 +236,35 @@ def _add_config(config: argparse.ArgumentParser) -> None:
         parser.add_argument("--json", action="store_true", help="as JSON")
 
 
-def _add_sessions(sessions: argparse.ArgumentParser) -> None:
-    verbs = sessions.add_subparsers(dest="verb", metavar="verb", required=True)
-    listing = verbs.add_parser("list", help="the sessions last worked in, newest first")
-    listing.add_argument("--json", action="store_true", help="as a JSON array")
-    listing.add_argument("--limit", type=_positive, default=50, metavar="N", help="how many (50)")
-    export = verbs.add_parser("export", help="one session with all its rows")
-    export.add_argument("session", metavar="ID")
-    export.add_argument("--json", action="store_true", required=True, help="as one JSON object")
-
-
 def _add_logs(logs: argparse.ArgumentParser) -> None:
-    logs.add_argument("-n", "--lines", type=_positive, metavar="N", help="how many lines (100; with --since all)")
+    logs.add_argument("-n", "--lines", type=positive, metavar="N", help="how many lines (100; with --since all)")
     logs.add_argument("-f", "--follow", action="store_true", help="go on with what is logged from now on")
-    since = "what is not older than 10m, 2h or 3d, or than a time such as 2026-11-29T10:00"
-    logs.add_argument("--since", type=_since, metavar="TIME", help=since)
+    said = "what is not older than 10m, 2h or 3d, or than a time such as 2026-11-29T10:00"
+    logs.add_argument("--since", type=since, metavar="TIME", help=said)
     levels = ("debug", "info", "warning", "error")
     logs.add_argument("--level", choices=levels, default="", help="what is at least so serious")
+    kinds = logs.add_subparsers(dest="kind", metavar="kind")
+    wire = kinds.add_parser("wire", help="the last requests to model servers: sizes, times, attempts; no contents")
+    wire.add_argument("-n", "--lines", type=positive, default=20, dest="requests", metavar="N", help="how many (20)")
+    wire.add_argument("--session", default="", metavar="ID", help="those of this session")
+    wire.add_argument("--json", action="store_true", help="as JSON")
 
 
-def _log_options(given: argparse.Namespace) -> LogOptions:
+def _log_options(given: argparse.Namespace) -> LogOptions | WireLogOptions:
+    if given.kind == "wire":
+        return WireLogOptions(given.requests, given.session, given.json)
     lines = given.lines or (None if given.since is not None else 100)
     return LogOptions(lines, given.follow, given.since, given.level)
+
+
+def _add_provider(provider: argparse.ArgumentParser) -> None:
+    verbs = provider.add_subparsers(dest="verb", metavar="verb", required=True)
+    check = verbs.add_parser("check", help="send a few small requests, and say what works")
+    said = "a provider, or provider:model; the one that answers where none is named"
+    check.add_argument("name", nargs="?", default="", metavar="NAME", help=said)
+    check.add_argument("--save", action="store_true", help="save what was found in config.yaml")
+    check.add_argument("--yes", action="store_true", help="do not ask")
+    check.add_argument("--json", action="store_true", help="as JSON")
 
 
 def _add_trust(trust: argparse.ArgumentParser) -> None:
@@ -249,6 +276,20 @@ def _add_trust(trust: argparse.ArgumentParser) -> None:
     for verb in (listing, add, remove):
         verb.add_argument("folder", nargs="?", default="", metavar="FOLDER", help="this one where none is named")
         verb.add_argument("--json", action="store_true", help="as JSON")
+
+
+def _add_approvals(approvals: argparse.ArgumentParser) -> None:
+    verbs = approvals.add_subparsers(dest="verb", metavar="verb", required=True)
+    test = verbs.add_parser("test", help="say what would become of a command; nothing is run")
+    test.add_argument("cmd", nargs="?", default="", metavar="COMMAND", help="as one word, in quotes")
+    said = 'judge each line of standard input, such as {"cmd": "ls"}, and answer with a line of JSON'
+    test.add_argument("--stdin", action="store_true", help=said)
+    listing = verbs.add_parser("list", help="which rules stand, and where each comes from")
+    revoke = verbs.add_parser("revoke", help="take a rule out of config.yaml: what it allowed is asked about again")
+    revoke.add_argument("rule", metavar="RULE", help="as the list shows it, in quotes")
+    for verb in (test, listing, revoke):
+        verb.add_argument("--json", action="store_true", help="as JSON")
+        verb.add_argument("--cwd", default="", metavar="FOLDER", help="the folder that it is about (here)")
 
 
 def _add_secrets(secrets: argparse.ArgumentParser) -> None:
@@ -270,36 +311,28 @@ def _secrets_options(given: argparse.Namespace) -> SecretsOptions:
     return SecretsOptions(given.verb, vars(given).get("name", ""), given.json or "--json" in behind, surplus)
 
 
-def _since(text: str) -> float:
-    """A Unix time; a time without a zone is this machine's."""
-    span = re.fullmatch(r"([0-9]{1,6})([smhd])", text)
-    if span:
-        return time.time() - int(span[1]) * {"s": 1, "m": 60, "h": 3600, "d": 86_400}[span[2]]
-    try:
-        return datetime.fromisoformat(text).timestamp()
-    except (ValueError, OverflowError, OSError) as error:
-        raise argparse.ArgumentTypeError("takes 10m, 2h, 3d or a time such as 2026-11-29T10:00") from error
-
-
 def _add_profile(profile: argparse.ArgumentParser) -> None:
-    verbs = profile.add_subparsers(dest="verb", metavar="verb", required=True)
-    for verb, (names, said) in PROFILE_VERBS.items():
-        parser = verbs.add_parser(verb, help=said)
-        for name in names:
-            parser.add_argument(f"name_{name.lower()}", metavar=name)
-        if verb == "delete":
-            parser.add_argument("--yes", action="store_true", help="do not ask")
-        parser.add_argument("--json", action="store_true", help="as JSON")
+    from tui.cli.profile_arguments import add_profile
+
+    add_profile(profile)
 
 
-def _profile_options(given: argparse.Namespace) -> ProfileOptions:
-    values: dict[str, str] = vars(given)
-    names = tuple(values[f"name_{name.lower()}"] for name in PROFILE_VERBS[given.verb][0])
-    return ProfileOptions(given.verb, names, given.json, getattr(given, "yes", False))
-
-
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError
-    return number
+COMMANDS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str]] = {
+    "tui": (_add_tui, "open the screen"),
+    "chat": (_add_chat, "one prompt, one answer, no screen"),
+    "sessions": (_add_sessions, "find, show, change, export and repair conversations"),
+    "logs": (_add_logs, "show the log"),
+    "trust": (_add_trust, "which folders may bring settings of their own"),
+    "approvals": (_add_approvals, "what would run unasked, and what would not"),
+    "config": (_add_config, "show and change settings"),
+    "secrets": (_add_secrets, "list, save or remove keys; their values are never shown"),
+    "doctor": (_add_doctor, "look for what is wrong here, change nothing"),
+    "processes": (_add_processes, "what a hermes that was killed left running, and stopping it"),
+    "provider": (_add_provider, "what a model server can do, found out by asking it"),
+    "model": (_add_model, "what a new session talks to, the models there are, and another default"),
+    "commands": (_add_commands, "the slash commands of the screen"),
+    "prompt": (_add_prompt, "what a model is told before the conversation, part by part"),
+    "profile": (_add_profile, "homes beside this one, each with its own settings and keys"),
+    "completion": (_add_completion, "a script by which a shell completes this command line"),
+    "version": (_add_nothing, "print the version"),
+}

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, to_builtins
+from msgspec.structs import replace
 
 from agent.config.dotenv_file import read_names, set_name, unset_name
 from agent.config.home import Home, find_home, launch_home
 from agent.config.load import load_settings
+from agent.config.masking import Masking
 from agent.config.problem import Problem
-from agent.config.settings import Loaded, is_setting_name
+from agent.config.settings import Loaded, Settings, is_setting_name
 from agent.config.trust import Trust
 from agent.profile import PROJECT_CONFIG
-from agent.providers.keys import key_commands
+from agent.providers.keys import key_commands, key_names
 from agent.workspace import find_workspace
 from session.errors import UserError
-from tui.cli.console import answer, data, mistakes_told, remark
+from tui.cli.console import answer, data, remark
+from tui.cli.log_file import masking_unopened
 from tui.cli.options import ConfigOptions, folder
+
+if TYPE_CHECKING:
+    from agent.config.values import Shown
 
 FAILED = 1
 
@@ -35,16 +42,26 @@ class NoKey(UserError):
 class NotThere(UserError):
     """Nothing has this key."""
 
-    sentence = "{key} is not set, and is no setting of this version. `hermes config list` shows those there are.{hint}"
+    sentence = "{key} is not set, and is no setting of this version. `hermes config list` shows those there are."
+
+
+class NotInEnv(UserError):
+    """No .env gives this variable a value."""
+
+    sentence = "{key} is not set in {file}.{hint}"
+
+
+class SecretInConfig(UserError):
+    """The value for config.yaml, which is shown and shared, is one of the keys."""
+
+    sentence = (
+        "This holds the value of {name}, and keys belong in {file} only. Name it in key_env. Nothing was changed."
+    )
 
 
 def run_config(options: ConfigOptions, environ: Mapping[str, str]) -> int:
-    """Returns the exit code. With --json one object or array is printed, whatever happens. Raises UserError."""
-    with mistakes_told(options.as_json):
-        return _run(options, _Config(options, find_home(environ, options.profile), environ))
-
-
-def _run(options: ConfigOptions, config: _Config) -> int:
+    """Returns the exit code. With --json one object or array is printed. Raises UserError."""
+    config = _Config(options, find_home(environ, options.profile), environ)
     match options.verb:
         case "get":
             return config.get(options.key)
@@ -78,14 +95,12 @@ class _Config(Struct, frozen=True):
         return f"{self.home.shown}/{self.home.env.name}"
 
     def get(self, key: str) -> int:
-        from agent.config.values import shown
-
         if is_setting_name(key):
             return self._get_variable(key)
         keys, loaded = _keys(key), self._loaded()
-        found = shown(loaded, keys)
+        found = self._found(loaded, keys)
         if not found:
-            return self._get_unknown(key, keys)
+            return self._get_unknown(key, keys, loaded)
         if self.options.as_json:
             records = [to_builtins(item) for item in found]
             data(json.dumps(records[0] if found[0].key == key else records))
@@ -107,6 +122,7 @@ class _Config(Struct, frozen=True):
                 f"Saved {key} in {self.env_file}.",
             )
         keys = _keys(key)
+        self._refuse_secret(key, value)
         self.home.create()
         remarks = set_setting(self.home.config, keys, value, self.file)
         hints = [problem.text.replace(" and is ignored", " yet, but is saved") for problem in remarks]
@@ -127,15 +143,13 @@ class _Config(Struct, frozen=True):
         return self.tell({"key": key, "was_set": was_there}, said)
 
     def list(self) -> int:
-        from agent.config.values import shown
-
         loaded = self._loaded()
-        found = shown(loaded)
+        found = self._found(loaded)
         if self.options.as_json:
             data(json.dumps([to_builtins(item) for item in found]))
         else:
             answer("\n".join(f"{item.key} = {_text(item.value)}  ({item.layer})" for item in found))
-            self._remark(loaded.problems)
+            self._remark(self._told(loaded, loaded.problems))
         return 0
 
     def path(self) -> int:
@@ -149,7 +163,8 @@ class _Config(Struct, frozen=True):
     def check(self) -> int:
         loaded = self._loaded()
         shared = key_commands(loaded.settings)[1]
-        problems = [*loaded.problems, *shared, *read_names(self.home.env, self.env_file)[1]]
+        env = read_names(self.home.env, self.env_file)[1]
+        problems = self._told(loaded, [*loaded.problems, *shared, *env, *self._of_the_screen(loaded.settings)])
         is_wrong = any(not problem.is_remark for problem in problems)
         if self.options.as_json:
             data(json.dumps({"ok": not is_wrong, "problems": [to_builtins(problem) for problem in problems]}))
@@ -168,8 +183,36 @@ class _Config(Struct, frozen=True):
 
     # --- inside
 
+    def _of_the_screen(self, settings: Settings) -> list[Problem]:
+        """What is wrong with keys and a theme, which only the screen knows."""
+        from tui.screen_problems import screen_problems
+
+        return screen_problems(settings, self.home, self.file)
+
     def _loaded(self) -> Loaded:
         return load_settings(self.home.config, self.file, project=self._project(), environ=self.environ)
+
+    def _refuse_secret(self, key: str, value: str) -> None:
+        masking = self._masking(self._loaded())
+        for text in (key, value):
+            if (masked := masking.text(text)) != text:
+                name = next(name for name in sorted(masking.names) if f"[{name}]" in masked)
+                raise SecretInConfig(name=name, file=self.env_file)
+
+    def _masking(self, loaded: Loaded) -> Masking:
+        """A key_cmd, an address or a setting we don't know may hold one of the keys."""
+        return masking_unopened(self.home, self.environ, key_names(loaded.settings))
+
+    def _found(self, loaded: Loaded, under: tuple[str, ...] = ()) -> list[Shown]:
+        from agent.config.values import shown
+
+        masking = self._masking(loaded)
+        found = shown(loaded, under)
+        return [replace(item, key=masking.text(item.key), value=masking.deep(item.value)) for item in found]
+
+    def _told(self, loaded: Loaded, problems: Iterable[Problem]) -> list[Problem]:
+        masking = self._masking(loaded)
+        return [replace(one, text=masking.text(one.text), key=masking.text(one.key)) for one in problems]
 
     def _project(self) -> tuple[str, str] | None:
         root = find_workspace(folder(""))
@@ -186,16 +229,18 @@ class _Config(Struct, frozen=True):
                 f"{self.file}: {key} stands there, too, where nothing reads it. `hermes config set {key} VALUE` drops it."
             )
         if key not in values:
-            raise NotThere(key=key, hint="" if not stale else f" It belongs in {self.env_file}.")
+            hint = " The environment has it; `hermes secrets list` shows what holds." if self.environ.get(key) else ""
+            raise NotInEnv(key=key, file=self.env_file, hint=hint)
         record = {"key": key, "file": str(self.home.env), "length": len(values[key]), "is_also_in_config": stale}
         return self.tell(record, f"set in {self.env_file} ({len(values[key])} characters, not shown)")
 
-    def _get_unknown(self, key: str, keys: tuple[str, ...]) -> int:
+    def _get_unknown(self, key: str, keys: tuple[str, ...], loaded: Loaded) -> int:
         from agent.config.config_file import stored_value
 
         value = stored_value(self.home.config, keys)
         if value is None:
-            raise NotThere(key=key, hint="")
+            raise NotThere(key=key)
+        value = self._masking(loaded).deep(value)
         return self.tell({"key": key, "value": value, "layer": "user"}, _text(value))
 
     def _stale(self, key: str) -> bool:

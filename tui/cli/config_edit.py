@@ -31,6 +31,12 @@ class EditorFailed(UserError):
     sentence = "The editor {editor} ended with {code}. {file} was not changed{kept}."
 
 
+class NoCopy(UserError):
+    """The editor took away what it was to write to, or left something there that is no file."""
+
+    sentence = "The editor {editor} left no file at {copy} that can be read. {file} was not changed."
+
+
 def edit_config(
     home: Home, file: str, environ: Mapping[str, str], tell: Callable[[Mapping[str, object], str], int]
 ) -> int:
@@ -38,8 +44,7 @@ def edit_config(
     home.create()
     before = stored_bytes(home.config, file)
     copy = _copy(home, before or b"")
-    _run_editor(environ, copy, before or b"", file)
-    raw = copy.read_bytes()
+    raw = _edited(environ, copy, before or b"", file)
     if raw == (before or b""):
         copy.unlink()
         return tell({"changed": False}, "Nothing was changed.")
@@ -63,21 +68,27 @@ def _copy(home: Home, raw: bytes) -> Path:
     return Path(name)
 
 
-def _run_editor(environ: Mapping[str, str], copy: Path, before: bytes, file: str) -> None:
-    editor = environ.get("VISUAL") or environ.get("EDITOR") or DEFAULT_EDITOR
+def _edited(environ: Mapping[str, str], copy: Path, before: bytes, file: str) -> bytes:
+    """What the copy holds once the editor has ended. Raises NoEditor, EditorFailed, NoCopy."""
+    editor = (environ.get("VISUAL") or "").strip() or (environ.get("EDITOR") or "").strip() or DEFAULT_EDITOR
     try:
         code = subprocess.run([*shlex.split(editor), str(copy)], env=dict(environ), check=False).returncode
     except (OSError, ValueError) as error:
         copy.unlink()
         why = (error.strerror or "unknown reason") if isinstance(error, OSError) else str(error)
         raise NoEditor(editor=editor, why=why.lower()) from error
+    try:
+        raw = copy.read_bytes()
+    except OSError as error:
+        raise NoCopy(editor=editor, copy=copy, file=file) from error
     if code != 0:
-        raise EditorFailed(editor=editor, code=code, file=file, kept=_kept(copy, before))
+        raise EditorFailed(editor=editor, code=code, file=file, kept=_kept(copy, before, raw))
+    return raw
 
 
-def _kept(copy: Path, before: bytes) -> str:
+def _kept(copy: Path, before: bytes, raw: bytes) -> str:
     """Where what was written is, to follow a sentence; nothing is kept of an editor that was left with `:cq`."""
-    if copy.read_bytes() != before:
+    if raw != before:
         return f"; your copy is {copy}"
     copy.unlink()
     return ""

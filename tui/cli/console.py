@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Generator
-from contextlib import contextmanager, suppress
-from typing import TextIO
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import NamedTuple, TextIO
 
-from session.errors import UserError
+BOLD, PLAIN = "\x1b[1m", "\x1b[0m"
+
+_losses: list[str] = []  # why an answer did not get out whole; the first reason counts
 
 
 def answer(text: str) -> bool:
@@ -25,22 +27,27 @@ def answer(text: str) -> bool:
     return _write(sys.stdout, text if text.endswith("\n") else f"{text}\n")
 
 
-def data(text: str) -> None:
-    """Machine-readable text on stdout, as it is."""
-    _write(sys.stdout, f"{text}\n")
+class Piece(NamedTuple):
+    """A part of an answer; one that is marked stands out on a terminal."""
+
+    text: str
+    is_marked: bool = False
 
 
-@contextmanager
-def mistakes_told(as_json: bool) -> Generator[None, None, None]:
-    """With --json what went wrong is an object on stdout, too: `{"error": sentence}`."""
-    try:
-        yield
-    except UserError as error:
-        if as_json:
-            import json
+def answer_pieces(pieces: Iterable[Piece]) -> None:
+    """As `answer`: bold where a piece is marked, on a terminal."""
+    if not _is_terminal(sys.stdout):
+        _write(sys.stdout, "".join(piece.text for piece in pieces))
+        return
+    from agent.literal import visible
 
-            data(json.dumps({"error": str(error)}))
-        raise
+    shown = [(visible(piece.text), piece.is_marked) for piece in pieces]
+    _write(sys.stdout, "".join(f"{BOLD}{text}{PLAIN}" if is_marked else text for text, is_marked in shown))
+
+
+def data(text: str) -> bool:
+    """Machine-readable text on stdout, as it is. False when nobody reads it any more."""
+    return _write(sys.stdout, f"{text}\n")
 
 
 def remark(text: str) -> None:
@@ -48,6 +55,20 @@ def remark(text: str) -> None:
     from agent.literal import visible
 
     _write(sys.stderr, f"{' '.join(visible(line) for line in text.split(chr(10)))}\n")
+
+
+def loss() -> str:
+    """Why a part of the answer never left this process (a full disk behind `>`), "" where all of it did."""
+    return _losses[0] if _losses else ""
+
+
+def mistake(sentence: str, *, as_json: bool) -> None:
+    """What went wrong, on stderr; with --json an object on stdout, too: `{"error": sentence}`."""
+    if as_json:
+        import json
+
+        data(json.dumps({"error": sentence}))
+    remark(f"hermes: {sentence}")
 
 
 def ask(question: str) -> bool:
@@ -90,7 +111,9 @@ def _write(stream: TextIO | None, text: str) -> bool:
     try:
         stream.buffer.write(text.encode("utf-8", "replace"))
         stream.flush()
-    except OSError:
+    except OSError as error:
+        if stream is sys.stdout and not isinstance(error, BrokenPipeError):
+            _losses.append(error.strerror or type(error).__name__)
         with suppress(OSError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         return False

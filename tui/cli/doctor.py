@@ -12,7 +12,7 @@ from msgspec import to_builtins
 from agent.doctor.examination import examine
 from agent.doctor.finding import Finding, Grade
 from agent.workspace import find_workspace
-from tui.cli.console import answer, data
+from tui.cli.console import answer, data, has_screen
 from tui.cli.options import DoctorOptions, folder
 
 TERMINAL = "terminal"
@@ -20,11 +20,30 @@ COLUMNS, LINES = 80, 24  # what the screen is laid out for; a smaller one folds
 
 
 def run_doctor(options: DoctorOptions, environ: Mapping[str, str]) -> int:
-    """1 where there is a problem. Raises UserError."""
+    """1 where there is a problem. With --json one object is printed. Raises UserError."""
+    if options.terminal:
+        return _try_out(options, environ)
     findings = [
         *examine_terminal(environ),
+        Finding(TERMINAL, Grade.OK, "What it can do is asked and shown by: hermes doctor --terminal"),
         *examine(environ, options.profile, find_workspace(folder("")), is_offline=options.offline),
     ]
+    return _tell(findings, options)
+
+
+def _try_out(options: DoctorOptions, environ: Mapping[str, str]) -> int:
+    """A page on the terminal where it can draw one, and behind it what is known."""
+    findings = list(examine_terminal(environ))
+    is_able = has_screen() and all(finding.grade is not Grade.PROBLEM for finding in findings)
+    if options.as_json or not is_able:
+        return _tell(findings, options)
+    from tui.cli.terminal_page import try_out
+
+    told, exit_code = try_out(findings, environ)
+    return exit_code or _tell([*findings, *told], options)
+
+
+def _tell(findings: Sequence[Finding], options: DoctorOptions) -> int:
     worst = max((finding.grade for finding in findings), key=list(Grade).index)
     if options.as_json:
         data(json.dumps({"worst": worst, "findings": [to_builtins(finding) for finding in findings]}))
@@ -40,7 +59,6 @@ def examine_terminal(environ: Mapping[str, str]) -> Iterator[Finding]:
     yield _kind(environ.get("TERM", ""))
     yield _colours(environ)
     yield _size()
-    yield Finding(TERMINAL, Grade.OK, "Whether it tells all keys apart is asked when the screen starts.")
     if environ.get("TMUX"):
         fix = "set -g focus-events on; set -g set-clipboard on; set -g extended-keys on (in ~/.tmux.conf)"
         yield Finding(TERMINAL, Grade.NOTE, "It runs in tmux, which passes on what its options say.", fix)

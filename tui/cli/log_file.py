@@ -7,12 +7,14 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
 from msgspec import Struct
 
 from agent.config.home import Home, find_home
+from agent.config.masking import Masking
 from agent.config.secrets import Secrets
 from agent.providers.registry import KEY_NAMES
 from session.errors import UserError
@@ -61,18 +63,27 @@ def open_early(environ: Mapping[str, str], profile: str = "") -> None:
         return
     try:
         home = find_home(environ, profile)
-        open_log(home, mask_unopened(home, environ))
+        open_log(home, masking_unopened(home, environ).text)
     except UserError:
         logging.getLogger().addHandler(logging.NullHandler())
 
 
-def mask_unopened(home: Home, environ: Mapping[str, str], key_names: Iterable[str] = KEY_NAMES) -> Callable[[str], str]:
+def masking_unopened(home: Home, environ: Mapping[str, str], key_names: Iterable[str] = KEY_NAMES) -> Masking:
     """What masks the keys of a profile that is not open: all of its .env, and what the environment names like a key."""
     from agent.config.dotenv_file import read_names
     from agent.config.scope import is_named_like_one
 
     names = {*key_names, *filter(is_named_like_one, environ)}
-    return Secrets(read_names(home.env)[0], environ, names).mask
+    return Secrets(read_names(home.env)[0], environ, names).masking
+
+
+def masked_error(error: UserError, environ: Mapping[str, str], profile: str) -> str:
+    """Its sentence, which may quote what was typed or stood in a file."""
+    home = Home(Path(os.devnull), "")  # then there are no keys but those of the environment
+    for name in ("", profile):
+        with suppress(UserError):
+            home = find_home(environ, name)
+    return masking_unopened(home, environ).text(str(error))
 
 
 class _Masking(logging.Formatter):

@@ -6,6 +6,7 @@ import logging
 import os
 import re
 import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -95,6 +96,16 @@ class Wanted:
             return time.mktime(time.strptime(written, "%Y-%m-%d %H:%M:%S")) + 1 > self._since
         except (ValueError, OverflowError):
             return True
+
+
+def last_lines(path: Path, count: int) -> list[str]:
+    """The last lines of a log, those of the file that was put aside before it too. Blocks."""
+    kept: deque[str] = deque(maxlen=count)
+    for log in (LogLines(path.with_name(f"{path.name}.1")), LogLines(path)):
+        kept += log.new()
+        kept += log.unfinished()
+        log.close()
+    return list(kept)
 
 
 def _text(line: bytes) -> str:

@@ -11,7 +11,7 @@ from agent.config.home import Home, find_home
 from agent.config.load import load_settings
 from agent.providers.keys import key_names
 from tui.cli.console import answer, remark
-from tui.cli.log_file import mask_unopened
+from tui.cli.log_file import masking_unopened
 from tui.cli.log_reading import LogLines, Wanted
 from tui.cli.options import LogOptions
 
@@ -22,7 +22,8 @@ def run_logs(options: LogOptions, environ: Mapping[str, str]) -> int:
     """Ctrl+C ends it with 130, as it does any command. Raises UserError."""
     home = find_home(environ, options.profile)
     # What was logged is masked already, unless a key became one only since.
-    mask = mask_unopened(home, environ, key_names(load_settings(home.config, is_remembered=False).settings))
+    names = key_names(load_settings(home.config, is_remembered=False).settings)
+    mask = masking_unopened(home, environ, names).text
     wanted = Wanted(options.since, options.level)
     older, newest = LogLines(home.logs / "hermes.log.1"), LogLines(home.logs / "hermes.log")
     kept: deque[str] = deque(maxlen=options.lines)

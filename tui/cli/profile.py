@@ -10,7 +10,7 @@ from msgspec import to_builtins
 from agent.config import profiles
 from agent.config.home import Home, launch_home
 from session.errors import UserError
-from tui.cli.console import answer, ask_word, data, has_screen, mistakes_told, remark
+from tui.cli.console import answer, ask_word, data, has_screen, remark
 from tui.cli.options import ProfileOptions
 
 FAILED = 1
@@ -23,14 +23,11 @@ class NotTyped(UserError):
 
 
 def run_profile(options: ProfileOptions, environ: Mapping[str, str]) -> int:
-    """Returns the exit code: 1 where a deletion was not confirmed. With --json one object or array is printed, whatever
-    happens. Raises UserError.
+    """Returns the exit code: 1 where a deletion was not confirmed. With --json one object or array is printed.
+
+    Raises UserError.
     """
-    with mistakes_told(options.as_json):
-        return _run(options, launch_home(environ))
-
-
-def _run(options: ProfileOptions, launch: Home) -> int:
+    launch = launch_home(environ)
     base = launch.base
     match (options.verb, *options.names):
         case ("list",):

@@ -7,26 +7,22 @@ import getpass
 import json
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from agent.config.masking import shown_value
+from agent.config.problem import Problem
 from agent.config.secrets import Secrets
 from agent.profile import Profile
 from session.errors import UserError
-from tui.cli.console import answer, data, remark
+from tui.cli.console import answer, data, mistake, remark
 from tui.cli.options import SecretsOptions
 
 USAGE = 2
 LONGEST_VALUE_BYTES = 100_000
-
-
-class ValueOnCommandLine(UserError):
-    """The value was written behind the name."""
-
-    sentence = (
-        "Give only the name: a value on the command line would stand in the shell's history. It is asked for, hidden, "
-        "or read from standard input. Nothing was saved; take what you typed out of the history."
-    )
+VALUE_ON_COMMAND_LINE = (
+    "Give only the name: a value on the command line would stand in the shell's history. It is asked for, hidden, "
+    "or read from standard input. Nothing was saved; take what you typed out of the history."
+)
 
 
 class NoValue(UserError):
@@ -48,21 +44,10 @@ class ValueTooLong(UserError):
 
 
 def run_secrets(options: SecretsOptions, environ: Mapping[str, str]) -> int:
-    """Returns the exit code. With --json one object or array is printed, whatever happens. Raises UserError."""
-    try:
-        return _run(options, environ)
-    except ValueOnCommandLine as error:
-        _tell(options, {"error": str(error)}, "")
-        remark(f"hermes: {error}")
-        return USAGE
-    except UserError as error:
-        _tell(options, {"error": str(error)}, "")
-        raise
-
-
-def _run(options: SecretsOptions, environ: Mapping[str, str]) -> int:
+    """Returns the exit code. With --json one object or array is printed. Raises UserError."""
     if options.surplus or "=" in options.name:
-        raise ValueOnCommandLine
+        mistake(VALUE_ON_COMMAND_LINE, as_json=options.as_json)
+        return USAGE
     value = _read_value(options.name) if options.verb == "set" else ""
     profile = Profile.load(environ, name=options.profile)
     try:
@@ -72,9 +57,17 @@ def _run(options: SecretsOptions, environ: Mapping[str, str]) -> int:
             case "unset":
                 return _unset(options, profile.secrets)
             case _:
+                _remark(profile.problems, profile.secrets)
                 return _list(options, profile.secrets)
     finally:
         profile.close()
+
+
+def _remark(problems: Iterable[Problem], secrets: Secrets) -> None:
+    """What of .env can't be read is missing in the list."""
+    for problem in problems:
+        if problem.file == secrets.file:
+            remark(secrets.mask(problem.sentence))
 
 
 def _list(options: SecretsOptions, secrets: Secrets) -> int:
@@ -90,7 +83,7 @@ def _list(options: SecretsOptions, secrets: Secrets) -> int:
 
 def _set(options: SecretsOptions, secrets: Secrets, value: str) -> int:
     asyncio.run(secrets.save(options.name, value))
-    said = f"Saved {options.name} in {secrets.file}. A hermes that is open already takes it at its next start."
+    said = f"Saved {options.name} in {secrets.file}. A hermes that is open already takes it with its next request."
     return _tell(options, _record(secrets, options.name), said)
 
 
@@ -112,7 +105,7 @@ def _record(secrets: Secrets, name: str) -> dict[str, object]:
 def _tell(options: SecretsOptions, record: dict[str, object], said: str) -> int:
     if options.as_json:
         data(json.dumps(record))
-    elif said:
+    else:
         answer(said)
     return 0
 

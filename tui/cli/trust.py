@@ -13,7 +13,7 @@ from agent.config.trust_state import TrustedFolder
 from agent.workspace import find_workspace
 from session.errors import UserError
 from session.ownership import refuse_foreign_or_newer
-from tui.cli.console import answer, ask, data, has_screen, mistakes_told, remark
+from tui.cli.console import answer, ask, data, has_screen, remark
 from tui.cli.options import TrustOptions, folder
 
 Record = dict[str, object]
@@ -26,15 +26,8 @@ class NobodyToAsk(UserError):
 
 
 def run_trust(options: TrustOptions, environ: Mapping[str, str]) -> int:
-    """Returns the exit code: 1 where the answer was no. With --json one object or array is printed, whatever happens.
-
-    Raises UserError.
-    """
-    with mistakes_told(options.as_json):
-        return _run(options, launch_home(environ))
-
-
-def _run(options: TrustOptions, home: Home) -> int:
+    """Returns the exit code: 1 where the answer was no. With --json one object or array is printed. Raises UserError."""
+    home = launch_home(environ)
     trust = Trust.of(home)
     match options.verb:
         case "add":

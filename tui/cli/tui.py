@@ -15,18 +15,21 @@ from agent.hub import Hub
 from agent.profile import Profile
 from agent.profiles import Front, OpenProfiles
 from agent.workspace import find_workspace
+from tui.background import ASK_BACKGROUND, can_be_asked
 from tui.cli.console import has_screen, remark
 from tui.cli.log_file import LogFile, open_log
-from tui.cli.opening import open_stored
+from tui.cli.opening import open_stored, set_up
 from tui.cli.options import TuiOptions, folder
+from tui.cli.resuming import how_to_resume
 from tui.ending import Ending
 from tui.keyboard import esc_delay_s
-from tui.terminal import Terminal, diverted_output
+from tui.terminal import ASK_SYNC, Terminal, diverted_output
 from tui.warmup import Warmup, first_turn_jobs
 
 if TYPE_CHECKING:
-    from textual.app import App
     from textual.driver import Driver
+
+    from tui.app import HermesApp
 
 log = logging.getLogger(__name__)
 
@@ -62,11 +65,11 @@ class Run(Struct, frozen=True):
     def until_left(self) -> int:
         terminal = Terminal.open()
         try:
-            with Ending(terminal.restore, terminal.fd) as ending:
+            with Ending(lambda: self._last_words(terminal), terminal.fd) as ending:
                 try:
-                    code = asyncio.run(self._show(terminal, ending))
+                    code, way_back = asyncio.run(self._show(terminal, ending))
                 except asyncio.CancelledError:
-                    code = 0  # asked to end before the screen was up
+                    code, way_back = 0, ""  # asked to end before the screen was up
                 finally:
                     terminal.restore()
         finally:
@@ -76,9 +79,22 @@ class Run(Struct, frozen=True):
                 "hermes ended because of an error in it. Your conversations are stored; "
                 f"the details are in {self.log_file.shown}"
             )
-        return ending.exit_code or code
+        self._tell_losses()
+        if way_back:
+            remark(way_back)
+        return ending.exit_code or code or int(bool(self.profiles.losses))
 
-    async def _show(self, terminal: Terminal, ending: Ending) -> int:
+    def _last_words(self, terminal: Terminal) -> None:
+        terminal.restore()
+        self._tell_losses()
+
+    def _tell_losses(self) -> None:
+        """Say what is not in the store when hermes ends."""
+        for loss in self.profiles.losses:
+            remark(f"hermes: {loss}")
+
+    async def _show(self, terminal: Terminal, ending: Ending) -> tuple[int, str]:
+        """The exit code, and how to come back to the session that was shown last."""
         task = asyncio.current_task()
         assert task is not None
         ending.listen(task.cancel)
@@ -88,14 +104,15 @@ class Run(Struct, frozen=True):
             with self._on(app, terminal, ending):
                 ending.listen(app.exit)
                 await app.run_async()
-            return app.return_code or 0
         finally:
             ending.listen(lambda: None)
             ending.limit(LEAVE_S)
             await self.profiles.close("hermes was closed")
             ending.unlisten()
+        left = app.main
+        return app.return_code or 0, how_to_resume(left.hub, left.runtime.id, self.profile.environ)
 
-    async def _app(self, hub: Hub) -> App[None]:
+    async def _app(self, hub: Hub) -> HermesApp:
         from tui.app import HermesApp
 
         return HermesApp(self.profiles, hub, await self._first(hub))
@@ -105,12 +122,15 @@ class Run(Struct, frozen=True):
         stored = self.options.resume
         if self.options.go_on:
             stored = await hub.latest(find_workspace(self.cwd)) or ""
-        return (await open_stored(hub, stored, self.options.model)).id if stored else hub.create(self.cwd).id
+        runtime = await open_stored(hub, stored, self.options.model) if stored else hub.create(self.cwd)
+        await set_up(runtime, self.options.mode, self.options.personality)
+        return runtime.id
 
-    def _on(self, app: App[None], terminal: Terminal, ending: Ending) -> AbstractContextManager[None]:
+    def _on(self, app: HermesApp, terminal: Terminal, ending: Ending) -> AbstractContextManager[None]:
         """Connect the app to the terminal, with our driver where it can be used."""
         from tui.textual_seams import catch_crashes
 
+        terminal.parting = lambda: app.announcer.parting
         catch_crashes(app, lambda error: log.error("the screen failed", exc_info=error))
         warmup = Warmup(first_turn_jobs())
         driver = self._driver(terminal, ending, warmup)
@@ -129,6 +149,11 @@ class Run(Struct, frozen=True):
             drawn=lambda: asyncio.get_running_loop().call_later(WARM_AFTER_S, warmup.start),
             key=warmup.key_pressed,
         )
-        # Apple's terminal prints the question whether it can draw frames in one piece.
-        ask_sync = environ.get("TERM_PROGRAM") != "Apple_Terminal"
-        return driver_for(terminal, hooks, esc_delay_s=esc_delay_s(environ), ask_sync=ask_sync)
+        return driver_for(terminal, hooks, esc_delay_s=esc_delay_s(environ), ask=_questions(environ))
+
+
+def _questions(environ: Mapping[str, str]) -> str:
+    """What the terminal is asked at the start. Nobody waits for the answers."""
+    # Apple's terminal prints the question whether it can draw frames in one piece.
+    sync = "" if environ.get("TERM_PROGRAM") == "Apple_Terminal" else ASK_SYNC
+    return sync + (ASK_BACKGROUND if can_be_asked(environ) else "")

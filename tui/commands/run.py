@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from agent.commands.builtin import usage
 from agent.commands.parse import Call, Mistyped
-from agent.commands.table import Effect, Page, Said, When
+from agent.commands.table import Effect, Said, When
 from agent.hub import Hub
 from session.errors import UserError
 from session.models import Level
-from tui.commands.help import keys_page
 
 
 async def run_command(hub: Hub, session_id: str, call: Call) -> Effect:
@@ -17,12 +16,9 @@ async def run_command(hub: Hub, session_id: str, call: Call) -> Effect:
     if command.when is When.IDLE and hub.runtime(session_id).is_busy:
         return Said(f"{usage(command)} has to wait until this turn ends. Esc interrupts it.", Level.WARNING)
     try:
-        effect = await command.act(hub, session_id, call.argument)
+        return await command.act(hub, session_id, call.argument)
     except UserError as error:
         return Said(str(error), Level.ERROR)
-    if command.name == "help" and isinstance(effect, Page):
-        return Page(f"{effect.title} and keys", f"{effect.markdown}\n\n{keys_page()}")
-    return effect
 
 
 def mistyped_text(line: Mistyped) -> str:

@@ -3,36 +3,56 @@
 from __future__ import annotations
 
 import time
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from textual import events
 from textual.geometry import Size
 from textual.reactive import reactive
-from textual.screen import ModalScreen
 from textual.timer import Timer
 
+from agent.literal import visible
 from tui.app_of import app_of
+from tui.screens.modal import Modal
+from tui.transcript.wrap import crop
 from tui.widgets.choices import Choice, Choices
 
 LATE_S = 0.15  # a timer this late means that the loop stood still, and keys may wait that nobody has read yet
 LOW_ROWS = 14
+SESSION_CELLS = 40  # of the name of a session in a title
 LEAST_CELLS, LEAST_ROWS = 20, 6  # below this nothing is shown but that the terminal is too small
-BACK_OUT_KEY = "ctrl+c"  # allows nothing, so it need not wait
 
 T = TypeVar("T")
+
+
+def hint(width: int, *keys: str) -> str:
+    """As many of the keys, told in the order of their worth, as there is room for."""
+    told = keys[0]
+    for key in keys[1:]:
+        if key and len(told) + len(key) + 3 <= width:
+            told += f" · {key}"
+    return told
+
+
+def titled(title: str, session: str) -> str:
+    """The title of a question, with the session that asks where that is not the shown one."""
+    return f"{title} · {crop(visible(session), SESSION_CELLS)}" if session else title
 
 
 def is_too_small(size: Size) -> bool:
     return size.width < LEAST_CELLS or size.height < LEAST_ROWS
 
 
-class ChoosingScreen(ModalScreen[T]):
+class ChoosingScreen(Modal[T]):
     """Armed only when it has been drawn and nothing was pressed for `quiet_s`, nor the window changed focus.
 
     Until then each key and click is dropped and begins the quiet time anew: keys typed ahead (C20), a held key (C21)
-    and the click that only brings the window to the front (C23) decide nothing. Nor does anything on a screen that is
-    too small to show what is decided on.
+    and the click that only brings the window to the front (C23) decide nothing. What is no key of this screen
+    begins it anew as well, since it was meant for a draft, and so may be the digit behind it. Nor does anything decide on
+    a screen that is too small to show what is decided on.
     """
+
+    LOW: ClassVar[int] = LOW_ROWS  # below so many rows the answers stand in one
+    FREE: ClassVar[dict[str, str]] = {"ctrl+c": "back_out"}  # keys and actions that allow nothing and need not wait
 
     is_armed: reactive[bool] = reactive(False, init=False)
 
@@ -52,16 +72,17 @@ class ChoosingScreen(ModalScreen[T]):
         self.call_after_refresh(self._wait_anew)
 
     def on_resize(self, event: events.Resize) -> None:
-        is_low = event.size.height < LOW_ROWS
+        is_low = event.size.height < self.LOW
         self.set_class(is_low, "-low")
         self.set_class(is_too_small(event.size), "-too-small")
         self.answers.is_flat = is_low
         self._wait_anew()  # what was aimed at may have moved
 
     def on_key(self, event: events.Key) -> None:
-        if event.key != BACK_OUT_KEY and not self._admits(event.time):
-            event.stop()
-            event.prevent_default()
+        if event.key in self.FREE or (self._admits(event.time) and not self._is_stray(event)):
+            return
+        event.stop()
+        event.prevent_default()
 
     def on_paste(self, event: events.Paste) -> None:
         event.stop()
@@ -76,7 +97,7 @@ class ChoosingScreen(ModalScreen[T]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         # A key that was admitted by the modal before this one finds its way here as an action: only arming counts.
-        return self.is_armed or action == "back_out"
+        return self.is_armed or action in self.FREE.values()
 
     def watch_is_armed(self, is_armed: bool) -> None:
         self.answers.is_lit = is_armed
@@ -91,6 +112,16 @@ class ChoosingScreen(ModalScreen[T]):
         if self.is_armed and self.answers.choices[index].is_open:
             self.is_armed = False
             self.take(index)
+
+    def may_arm(self) -> bool:
+        """Whether all is there that is decided on."""
+        return not self.has_class("-too-small")
+
+    def _is_stray(self, event: events.Key) -> bool:
+        if event.key in self.active_bindings:
+            return False
+        self._wait_anew()
+        return True
 
     def _admits(self, at_s: float) -> bool:
         if self.is_armed and at_s >= self._armed_at_s:
@@ -107,8 +138,8 @@ class ChoosingScreen(ModalScreen[T]):
 
     def _arm(self) -> None:
         now = time.monotonic()
-        if self.has_class("-too-small"):
-            return  # the next resize tries again
+        if not self.may_arm():
+            return  # what lets it arm begins the quiet time anew
         if now - self._due_s > LATE_S:
             self._wait_anew()
             return

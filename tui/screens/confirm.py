@@ -5,6 +5,7 @@ from __future__ import annotations
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
+from textual.widget import Widget
 from textual.widgets import Static
 
 from agent.literal import visible
@@ -28,16 +29,20 @@ class ConfirmScreen(ChoosingScreen[bool]):
     ConfirmScreen #sentence { height: auto; margin: 0 0 1 0; }
     """
 
-    def __init__(self, title: str, sentence: str, quiet_s: float) -> None:
-        super().__init__([Choice("Yes"), Choice("No")], NO, quiet_s)
+    def __init__(self, title: str, sentence: str, quiet_s: float, *, yes: str = "Yes", no: str = "No") -> None:
+        super().__init__([Choice(yes), Choice(no)], NO, quiet_s)
         self._title = title
         self._sentence = sentence
 
     def compose(self) -> ComposeResult:
         with Vertical(id="box") as box:
-            box.border_title = Content(self._title)
-            yield Static(Content(visible(self._sentence)), id="sentence", markup=False)
+            box.border_title = Content(visible(self._title))
+            yield self.body()
             yield self.answers
+
+    def body(self) -> Widget:
+        """What is asked about."""
+        return Static(Content(visible(self._sentence)), id="sentence", markup=False)
 
     def take(self, index: int) -> None:
         self.dismiss(index == YES)

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 
 from agent.events import ReasoningDelta, RequestOpened, RequestSettled, TextDelta, TurnEnded, TurnEvent
 from agent.listener import Listener
 
 FRAME_S = 0.05
+CALM_FRAME_S = 0.5  # where motion is unwanted
 
 
 class Frames:
     """Reads a listener. A reader that was cancelled while it waited has lost nothing: the next one gets it."""
 
-    def __init__(self, listener: Listener) -> None:
+    def __init__(self, listener: Listener, is_calm: Callable[[], bool] = lambda: False) -> None:
         self._listener = listener
+        self._is_calm = is_calm
         self._held: list[TurnEvent] = []
         self._flows: set[str] = set()  # sessions whose answer has begun to show
         self._is_urgent = False
@@ -34,7 +37,7 @@ class Frames:
                 break
             self._take()
         batch, self._held, self._is_urgent = self._held, [], False
-        self._due_s = time.monotonic() + FRAME_S
+        self._due_s = time.monotonic() + (CALM_FRAME_S if self._is_calm() else FRAME_S)
         return batch
 
     def _take(self) -> None:

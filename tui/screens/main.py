@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
-from pathlib import Path
 from typing import Literal
 
 from textual import events
@@ -11,36 +11,44 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.geometry import Size
 from textual.message import Message
-from textual.screen import Screen
 from textual.timer import Timer
-from textual.widgets import OptionList, Static
+from textual.widgets import Static
 
 from agent.commands.parse import Call, Mistyped, Text, read_line
-from agent.commands.table import Effect, Entered, Left, Opened, Page, Renamed, Said
-from agent.config.profile_name import DEFAULT
-from agent.events import Notice, ReasoningDelta, TextDelta, TurnEnded, TurnEvent
-from agent.hub import Hub
+from agent.commands.table import Entered, Renamed
+from agent.events import Notice, ReasoningDelta, TextDelta, TurnEnded, TurnEvent, TurnStarted
+from agent.hub import Hub, SessionLine
 from agent.literal import visible
-from agent.runtime import Live, Runtime
+from agent.runtime import Runtime
+from agent.stored_sessions import every_line
+from agent.tools import ask_user
+from agent.watcher import Watcher
+from agent.workspace import about_folder
 from session.errors import UserError
-from session.models import ApiMode, Level
+from session.models import ApiMode, ApprovalRequest, Level
+from tui.announcer import Announcer
 from tui.app_of import app_of
-from tui.commands.run import mistyped_text, run_command
+from tui.commands.run import mistyped_text
 from tui.keys import MAIN_KEYS
 from tui.screens.approval import ApprovalScreen
+from tui.screens.approval_step import ApprovalStep
 from tui.screens.choosing import LEAST_CELLS, LEAST_ROWS, is_too_small
+from tui.screens.conversation_keys import ConversationKeys
+from tui.screens.drafts import composer_for
+from tui.screens.effects import Effects
 from tui.screens.frames import Frames
-from tui.widgets.composer import Composer
+from tui.screens.question import QuestionScreen
+from tui.screens.session_effects import SessionEffects
+from tui.screens.told_status import status_of
 from tui.widgets.conversations import Conversations
 from tui.widgets.queue import QueueBar
-from tui.widgets.sidebar import WIDTH, SessionList, Sidebar
-from tui.widgets.status_bar import Status, StatusBar
+from tui.widgets.session_list import SessionList
+from tui.widgets.sidebar import Sidebar
+from tui.widgets.status_bar import StatusBar
+from tui.widgets.waiting import Waits
 
-WIDE_CELLS = 100  # from here on the sidebar stands beside the conversation
-SIDEBAR_CELLS = WIDTH + LEAST_CELLS  # the least that holds both
 TOO_SMALL = f"This terminal is too small for hermes. Make it at least {LEAST_CELLS} by {LEAST_ROWS}."
 AGAIN_S = 1.0  # a second Ctrl+C within this time quits
-HINTS = {Live.WORKING: "esc interrupts", Live.ASKING: "ctrl+c interrupts"}  # Esc denies what is asked
 SEVERITY: dict[Level, Literal["information", "warning", "error"]] = {
     Level.INFO: "information",
     Level.WARNING: "warning",
@@ -48,10 +56,11 @@ SEVERITY: dict[Level, Literal["information", "warning", "error"]] = {
 }
 
 
-class MainScreen(Screen[None]):
+class MainScreen(ConversationKeys):
     """Shows one session of the hub at a time, listens to all, and passes on what the person does."""
 
     BINDINGS = MAIN_KEYS
+    AUTO_FOCUS = "Composer"  # else the first keys would go to the sidebar
 
     class ProfileAsked(Message):
         """A command leads to another profile, or gives this one another name: the app's to do."""
@@ -63,22 +72,26 @@ class MainScreen(Screen[None]):
     class HeardAway(Message):
         """Something happened here while another profile has the screen."""
 
-    def __init__(self, hub: Hub, session_id: str, clock: Callable[[], float]) -> None:
+    def __init__(self, hub: Hub, session_id: str, clock: Callable[[], float], announcer: Announcer) -> None:
         super().__init__()
         self._hub = hub
+        self._announcer = announcer
         self._shown = session_id
-        self._drafts: dict[str, str] = {}
+        self._answers: dict[str, str] = {}  # what is written to questions that are not answered yet
         self.is_away = False  # another profile has the screen; what happens here is not shown
         self.asking_elsewhere = 0  # sessions of other profiles that ask something
         self._clock = clock
         self._began_s = clock()
         self._stop_s = float("-inf")  # when Ctrl+C last found nothing to do
-        self._wants_sidebar: bool | None = None  # what the person asked for, over what the width suggests
         self._seconds: Timer | None = None
-        self.sidebar = Sidebar()
+        self._waits = Waits(clock)
+        self._session_effects = SessionEffects(self)
+        self.effects = Effects(self, self._session_effects)
+        self._watcher = Watcher(hub, self._is_showing, self._hear_listing)
+        self.sidebar = Sidebar(lambda: every_line(hub), clock, hub.profile.settings.display.sidebar)
         self.conversations = Conversations(hub)
-        self.queue_bar = QueueBar()
-        self.composer = Composer(self.take_draft, self.leave)
+        self.composer, self.drafts = composer_for(hub, lambda: self._shown, self.take_draft, self.leave)
+        self.queue_bar = QueueBar(lambda: self.runtime, self.composer)
         self.status_bar = StatusBar()
 
     # --- what stands where
@@ -89,6 +102,7 @@ class MainScreen(Screen[None]):
             with Vertical():
                 yield self.conversations
                 yield self.queue_bar
+                yield self.composer.suggestions
                 yield self.composer
                 yield self.status_bar
         yield Static(TOO_SMALL, id="too-small", markup=False)
@@ -98,6 +112,8 @@ class MainScreen(Screen[None]):
         self._fit(app_of(self).size)
         self._bring(self._shown)
         self.run_worker(self._watch())
+        self.run_worker(self._watcher.run())
+        self.watch(app_of(self), "app_focus", self._watcher.focus)
         self.call_after_refresh(lambda: self.run_worker(self._look_around()))
 
     def on_resize(self, event: events.Resize) -> None:
@@ -105,8 +121,7 @@ class MainScreen(Screen[None]):
 
     def _fit(self, size: Size) -> None:
         self.set_class(is_too_small(size), "-too-small")
-        is_wanted = size.width >= WIDE_CELLS if self._wants_sidebar is None else self._wants_sidebar
-        self.sidebar.display = is_wanted and size.width >= SIDEBAR_CELLS
+        self.sidebar.fit(size.width)
 
     # --- which session is shown
 
@@ -125,32 +140,39 @@ class MainScreen(Screen[None]):
     def show(self, session_id: str) -> None:
         """Go to a session that is open in the hub. Drafts stay with theirs; turns elsewhere go on."""
         if session_id != self._shown:
-            self._drafts[self._shown] = self.composer.text
-            self.composer.set_draft(self._drafts.pop(session_id, ""))
             self._bring(session_id)
         self.composer.focus()
 
     def _bring(self, session_id: str) -> None:
         self._shown = session_id
+        self.drafts.bring(self.runtime.s)
         self._hub.mark_read(session_id)
         self.conversations.show(session_id, self._intro())
-        self.sessions.put(self._hub.line(session_id))
         self.sessions.show(session_id)
+        self.sessions.put(self._hub.line(session_id))
         self.composer.focus()
         self.tell()
         self._ask()
 
-    def go_to(self, session_id: str) -> None:
-        """Open a session, from the store if need be, and show it."""
-        self.run_worker(self._open(session_id), group="open", exclusive=True)
+    def go_to(self, session_id: str, row_id: int = 0) -> None:
+        """Open a session, from the store if need be, and show it: at a row where one is named."""
+        self.run_worker(self.bring(session_id, row_id), group="open", exclusive=True)
 
-    async def _open(self, session_id: str) -> None:
+    async def bring(self, session_id: str, row_id: int = 0) -> None:
         try:
             runtime = await self._hub.open(session_id)
         except UserError as error:
             self.say(str(error), Level.ERROR)
         else:
             self.show(runtime.id)
+            if row_id:
+                self._session_effects.reveal(row_id)
+            await self._tell_of_folder()
+
+    async def _tell_of_folder(self) -> None:
+        """A session whose folder was moved away says so, and what to do (E10)."""
+        if said := await asyncio.to_thread(about_folder, self.runtime.s.session):
+            self.say(said, Level.WARNING)
 
     def _intro(self) -> str:
         is_demo = self._hub.choice.route.api_mode is ApiMode.DEMO
@@ -162,13 +184,21 @@ class MainScreen(Screen[None]):
         for sentence in self._hub.remarks:
             self.say(sentence, Level.WARNING)
         try:
-            self.sessions.fill(await self._hub.listing())
+            self.sessions.sync(await self._hub.catch_up())
         except UserError as error:
             self.say(str(error), Level.ERROR)
         for sentence in await self._hub.look_around():
             self.say(sentence)
 
     # --- what happens in the sessions
+
+    def _is_showing(self) -> bool:
+        """Whether what another process does could be seen here."""
+        return not self.is_away and (self.sidebar.display or self.runtime.s.is_stored)
+
+    def _hear_listing(self, lines: list[SessionLine]) -> None:
+        self.sessions.sync(lines)
+        self.tell()
 
     async def _watch(self) -> None:
         """Follow all sessions: their state in the sidebar, their questions, how full the shown one is."""
@@ -177,19 +207,24 @@ class MainScreen(Screen[None]):
             self._hear(await frames.next())
 
     def _hear(self, happened: list[TurnEvent]) -> None:
+        over = [event for event in happened if self._waits.hear(event)]
         told = [event for event in happened if not isinstance(event, TextDelta | ReasoningDelta)]
+        self._announcer.hear(self._hub, told)
         for event in told:
             match event:
                 case Notice(at=at, level=level, text=text) if at.session == self._shown:
                     self.say(text, level)
+                case TurnStarted(at=at):
+                    self.sessions.lift(at.session)
                 case TurnEnded(at=at, error=error):
                     self._hear_end(at.session, error)
                 case _:
                     pass
-        for session_id in {event.at.session for event in told}:
+        for session_id in dict.fromkeys(event.at.session for event in told):
             self.sessions.put(self._hub.line(session_id))
-        if told:
+        if told or over:
             self.tell()
+        if told:
             self._ask()
 
     def _hear_end(self, session_id: str, error: str) -> None:
@@ -209,42 +244,31 @@ class MainScreen(Screen[None]):
             self.post_message(self.HeardAway())
             return
         top = app_of(self).screen
-        if isinstance(top, ApprovalScreen):
-            top.sync(self._shown)
+        if isinstance(top, ApprovalScreen | ApprovalStep | QuestionScreen):
+            top.sync(self._session_effects.answered or self._shown)
         elif pending := self._hub.pending(self._shown):
-            app_of(self).push_screen(ApprovalScreen(self._hub, pending[0], self.action_switch))
+            app_of(self).push_screen(self.view_of(pending[0]))
+
+    def view_of(self, request: ApprovalRequest, name: str = "") -> ApprovalScreen | QuestionScreen:
+        """The question as a modal; `name` is that of its session where another one is shown."""
+        if request.tool == ask_user.NAME:
+            return QuestionScreen(self._hub, request, self.action_switch, self._answers, self._keep, name)
+        return ApprovalScreen(self._hub, request, self.action_switch, name)
+
+    def _keep(self, unsent: str) -> None:
+        """What was written to a question that is over, unless there is a draft already."""
+        if not self.composer.text:
+            self.composer.set_draft(unsent)
 
     def tell(self) -> None:
         """Bring the status row and the queue up to date. Once a second while a turn runs, never while idle."""
         runtime = self.runtime
-        since = runtime.working_since
         self.queue_bar.tell(runtime.queue, is_held=runtime.queue_is_held)
-        self.status_bar.tell(
-            Status(
-                model=runtime.s.route.model,
-                state=runtime.state,
-                context=self._hub.context(self._shown),
-                folder=self._place(runtime),
-                working_s=int(self._clock() - since) if since is not None else 0,
-                queued=len(runtime.queue),
-                hint=self._hint(runtime),
-            )
-        )
+        status = status_of(self._hub, runtime, self._waits, self._clock(), self.asking_elsewhere)
+        self.status_bar.tell(status)
+        self._announcer.tell(self._hub, runtime, status, is_shown=not self.is_away)
         if self._seconds is not None:
             (self._seconds.resume if runtime.is_busy else self._seconds.pause)()
-
-    def _place(self, runtime: Runtime) -> str:
-        """The folder, after the profile where it is not the first one."""
-        profile, folder = self._hub.profile.name, Path(runtime.s.session.cwd).name
-        return folder if profile == DEFAULT else f"{profile}: {folder}"
-
-    def _hint(self, runtime: Runtime) -> str:
-        asking = len({request.session_id for request in self._hub.pending()} - {self._shown})
-        if asking:
-            return f"{asking} asking · ctrl+n"
-        if self.asking_elsewhere:
-            return f"{self.asking_elsewhere} asking · /profile"
-        return HINTS.get(runtime.state, "/help")
 
     def say(self, text: str, level: Level = Level.INFO) -> None:
         """A line that passes."""
@@ -259,9 +283,9 @@ class MainScreen(Screen[None]):
             self._send_next()
             return
         match read_line(text):
-            case Call() as call:
-                self.composer.clear()
-                self.run_worker(self._run(self._shown, call, text))
+            case Call(command=command) as call:
+                self.composer.set_draft("") if command.may_hold_secret else self.composer.clear()
+                self.run_worker(self.effects.run(self._shown, call, text))
             case Mistyped() as line:
                 self.say(mistyped_text(line), Level.WARNING)
             case Text(text=prompt):
@@ -287,31 +311,17 @@ class MainScreen(Screen[None]):
             await self._hub.confirm()
         except UserError as error:
             self.say(str(error), Level.ERROR)  # it will be asked again; this prompt is confirmed all the same
-        if session_id == self._shown and self.composer.text == prompt:
+        if session_id == self._shown and self.composer.prompt == prompt:
             self._submit(prompt)
 
-    async def _run(self, session_id: str, call: Call, line: str) -> None:
-        effect = await run_command(self._hub, session_id, call)
-        if isinstance(effect, Said) and effect.level is not Level.INFO and not self.composer.text:
-            self.composer.set_draft(line)  # it came to nothing: the line is there to be mended
-        self._follow_effect(effect)
+    def tell_line(self) -> None:
+        """Bring the shown session's line in the sidebar up to date, and what is told of it below."""
+        self.sessions.put(self._hub.line(self._shown))
+        self.tell()
 
-    def _follow_effect(self, effect: Effect) -> None:
-        match effect:
-            case Said(text=text, level=level):
-                self.say(text, level)
-                self.sessions.put(self._hub.line(self._shown))
-                self.tell()
-            case Opened(session_id=session_id):
-                self.go_to(session_id)
-            case Entered() | Renamed():
-                self.post_message(self.ProfileAsked(effect))
-            case Page(title=title, markdown=markdown):
-                from tui.screens.page import PageScreen
-
-                app_of(self).push_screen(PageScreen(title, markdown))
-            case Left():
-                self.leave()
+    def reintroduce(self) -> None:
+        """Another model answers a new session than its first words say."""
+        self.conversations.reintroduce(self._shown, self._intro())
 
     def _send_next(self) -> None:
         if self.runtime.queue_is_held and self.runtime.queue:
@@ -322,9 +332,9 @@ class MainScreen(Screen[None]):
         app_of(self).exit()
 
     def stop(self) -> None:
-        """Ctrl+C with nothing selected: interrupt; else clear the draft; else quit, when pressed twice (F05)."""
+        """Ctrl+C: copy what is selected; else interrupt; else clear the draft; else quit, when pressed twice (F05)."""
         now = self._clock()
-        if self._hub.interrupt(self._shown):
+        if self.conversations.view.copy_selection() or self._hub.interrupt(self._shown):
             return
         if self.composer.text:
             self.composer.clear()
@@ -336,9 +346,14 @@ class MainScreen(Screen[None]):
             self._stop_s = now if now - self._began_s > AGAIN_S else self._stop_s
             self.say("Press ctrl+c again to quit.")
 
-    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        if event.option_id is not None:
-            self.go_to(event.option_id)
+    def on_sidebar_asked(self, event: Sidebar.Asked) -> None:
+        self._session_effects.asked(event)
+
+    def on_sidebar_left(self) -> None:
+        self.composer.focus()
+
+    def on_session_list_troubled(self, event: SessionList.Troubled) -> None:
+        self.say(str(event.error), Level.ERROR)
 
     # --- keys
 
@@ -352,6 +367,10 @@ class MainScreen(Screen[None]):
         self.composer.focus()
         self.composer.on_paste(event)
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        # A page is one of the list while the keys are there.
+        return not (action in ("page_up", "page_down") and self.sessions.has_focus)
+
     def action_interrupt(self) -> None:
         if not self._hub.interrupt(self._shown):
             self.composer.focus()
@@ -363,30 +382,20 @@ class MainScreen(Screen[None]):
         else:
             self.say("No other session asks for anything.")
 
+    def action_sessions(self) -> None:
+        self._session_effects.reach()
+
+    def action_search(self) -> None:
+        self._session_effects.search()
+
     def action_switch(self, step: int) -> None:
+        self._session_effects.answered = ""
         if session_id := self.sessions.neighbour(step):
             self.go_to(session_id)
 
     def action_toggle_sidebar(self) -> None:
-        self._wants_sidebar = not self.sidebar.display
-        self._fit(app_of(self).size)
-        if self._wants_sidebar and not self.sidebar.display:
-            self.say(f"The sidebar needs {SIDEBAR_CELLS} columns. alt+up and alt+down go to other sessions.")
-        self.composer.focus()
+        if problem := self.sidebar.toggle():
+            self.say(problem)
 
     def action_take_back(self) -> None:
-        text = self.runtime.take_back()
-        if text is None:
-            return
-        draft = self.composer.text
-        self.composer.set_draft(f"{text}\n{draft}" if draft else text)
-        self.tell()
-
-    def action_page_up(self) -> None:
-        self.conversations.view.action_page_up()
-
-    def action_page_down(self) -> None:
-        self.conversations.view.action_page_down()
-
-    def action_follow(self) -> None:
-        self.conversations.view.follow()
+        self.queue_bar.take_back()

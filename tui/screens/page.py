@@ -7,14 +7,14 @@ import time
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 
 from session.models import Message, Role
 from tui.keys import PAGE_KEYS
+from tui.screens.modal import Modal
 from tui.transcript.view import TranscriptView
 
 
-class PageScreen(ModalScreen[None]):
+class PageScreen(Modal[None]):
     """Shows one page; any of Esc, Enter and q closes it."""
 
     BINDINGS = PAGE_KEYS

@@ -9,10 +9,24 @@ from typing import cast
 
 from msgspec import Struct
 
+from agent.context.summary_text import summary_in
 from session.models import Approval, CallOutcome, Finish, Level, Message, Role, ToolCall
 
-SPOKEN_ARGUMENT = {"terminal": "command", "read_file": "path", "write_file": "path"}
+SPOKEN_ARGUMENT = {
+    "terminal": "command",
+    "read_file": "path",
+    "write_file": "path",
+    "patch": "path",
+    "search_files": "pattern",
+    "list_files": "path",
+    "web_fetch": "url",
+    "session_search": "query",
+    "ask_user": "question",
+}
 """The argument that says most about a call of a known tool."""
+
+SHOWN_WHOLE = frozenset({"patch", "write_file", "todo"})
+"""Tools of whose calls more is shown than that argument."""
 
 UNFINISHED = frozenset({Finish.LENGTH, Finish.CONTENT_FILTER, Finish.CUT, Finish.ERROR, Finish.INTERRUPTED})
 
@@ -65,7 +79,8 @@ class Refusal(Struct, frozen=True):
 
 
 class ToolCard(Struct, frozen=True):
-    """A tool call and what became of it. `output` is the result as the model reads it, or the live tail until then."""
+    """A tool call and what became of it. `output` is the result as the model reads it, or the live tail until then;
+    `shown` is what a person reads beside the name, and `arguments` is kept where more of them is shown."""
 
     call_id: str
     name: str
@@ -76,10 +91,17 @@ class ToolCard(Struct, frozen=True):
     exit_code: int | None = None
     duration_s: float = 0.0
     output: str = ""
+    arguments: str = ""
 
     @property
     def is_ended(self) -> bool:
         return self.state in (CardState.OK, CardState.ERROR, CardState.NOT_RUN, CardState.INTERRUPTED)
+
+
+class Summary(Struct, frozen=True):
+    """What stands in the place of what was said before it."""
+
+    text: str
 
 
 class NoticeBlock(Struct, frozen=True):
@@ -95,12 +117,14 @@ class Activity(Struct, frozen=True):
     text: str
 
 
-Block = Prompt | Reasoning | Answer | Refusal | ToolCard | NoticeBlock | Activity
+Block = Prompt | Reasoning | Answer | Refusal | ToolCard | Summary | NoticeBlock | Activity
 
 
 def blocks_of(row: Message) -> list[Block]:
     """The blocks a stored row stands for. A tool row that answers a known call completes its card instead."""
     match row.role:
+        case Role.USER if row.is_summary:
+            return [Summary(summary_in(row))]
         case Role.USER:
             return [Prompt(row.content)]
         case Role.NOTICE:
@@ -128,7 +152,8 @@ def _must_be_marked(row: Message) -> bool:
 
 
 def card_of_call(call: ToolCall) -> ToolCard:
-    return ToolCard(call.id, call.name, spoken_arguments(call))
+    arguments = call.arguments if call.name in SHOWN_WHOLE else ""
+    return ToolCard(call.id, call.name, spoken_arguments(call), arguments=arguments)
 
 
 def card_of_result(row: Message, card: ToolCard | None = None) -> ToolCard:
@@ -146,6 +171,7 @@ def card_of_result(row: Message, card: ToolCard | None = None) -> ToolCard:
         exit_code=result.exit_code,
         duration_s=result.duration_s,
         output=row.content,
+        arguments=card.arguments if card else "",
     )
 
 
@@ -161,4 +187,6 @@ def spoken_arguments(call: ToolCall) -> str:
     spoken = arguments.get(SPOKEN_ARGUMENT.get(call.name, ""))
     if isinstance(spoken, str):
         return spoken
+    if call.name == "todo" and isinstance(items := arguments.get("items"), list):
+        return f"{len(cast('list[object]', items))} steps"  # which stand beneath
     return ", ".join(f"{name}: {value}" for name, value in arguments.items())

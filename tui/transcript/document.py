@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from agent.events import (
     AnswerRestarted,
     CallOutput,
     CallStarted,
+    CaughtUp,
     ReasoningDelta,
     RequestOpened,
     RequestSettled,
@@ -23,6 +25,7 @@ from agent.events import (
     TurnEvent,
     TurnStarted,
 )
+from session.memory_store import is_temporary
 from session.models import Message, Role
 from tui.transcript.blocks import (
     Activity,
@@ -41,25 +44,37 @@ LIVE_OUTPUT_CHARS = 4_000
 WAITING = "Waiting for the model"
 
 
+class Origin(Struct, frozen=True):
+    """The row that a block stands for, and when that was said."""
+
+    row_id: int
+    at_s: float  # since the epoch
+
+
 class Document:
     """The blocks of one session. Work per event does not depend on how many there are."""
 
     def __init__(self) -> None:
         self.blocks: list[Block] = []
+        self.origins: list[Origin] = []  # of the blocks that stand for rows
         self._settled = 0  # blocks before this index stand for rows; the rest is the open tail
         self._cards: dict[str, int] = {}
         self._unsettled: set[str] = set()
-        self._last_row_id = 0
+        self._last_row_id = 0  # of the store
+        self._read_to = -1  # the number of the last event whose row was read
         self._is_working = False
         self._waiting_for = WAITING
         self._text = ""
         self._reasoning = ""
 
-    def reset(self, rows: Sequence[Message]) -> None:
-        """Show these rows and nothing else."""
+    def reset(self, rows: Sequence[Message], seq: int = -1) -> None:
+        """Show these rows and nothing else. Events up to `seq` that bring rows bring none that are not among them."""
         self.__init__()
         for row in rows:
+            self._last_row_id = 0  # a summary stands before rows that are older than it
             self._store(row)
+        self._last_row_id = max((row.id for row in rows if not is_temporary(row.id)), default=0)
+        self._read_to = seq
 
     def apply(self, events: Sequence[TurnEvent]) -> int:
         """Take what happened; returns the lowest index whose block changed (the length when none did)."""
@@ -115,8 +130,10 @@ class Document:
                 return self._change(
                     call_id, lambda card: replace(card, output=(card.output + more)[-LIVE_OUTPUT_CHARS:])
                 )
-            case RowStored(row=row):
+            case RowStored(at=at, row=row) if at.seq > self._read_to:
                 return self._store(row)
+            case CaughtUp(ids=ids):
+                self._last_row_id = max(self._last_row_id, *ids.values())
             case TurnEnded():
                 return self._end()
             case _:
@@ -126,7 +143,8 @@ class Document:
     def _store(self, row: Message) -> int:
         if 0 < row.id <= self._last_row_id:
             return len(self.blocks)  # read from the store already, before its event came
-        self._last_row_id = max(self._last_row_id, row.id)
+        if not is_temporary(row.id):
+            self._last_row_id = max(self._last_row_id, row.id)
         if row.role is Role.ASSISTANT:
             self._withdraw()
             self._waiting_for = WAITING
@@ -136,7 +154,9 @@ class Document:
             self._unsettled.discard(result.call_id)
             return index
         first = len(self.blocks)
+        origin = Origin(row.id, row.created_at)
         for block in blocks_of(row):
+            self.origins.append(origin)
             if isinstance(block, ToolCard) and not block.is_ended:
                 self._cards[block.call_id] = len(self.blocks)
                 self._unsettled.add(block.call_id)
@@ -176,4 +196,4 @@ class Document:
 
 
 def _forget_progress(card: ToolCard) -> ToolCard:
-    return ToolCard(card.call_id, card.name, card.shown)
+    return ToolCard(card.call_id, card.name, card.shown, arguments=card.arguments)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from msgspec import Struct
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
+from agent.config.display_settings import ReasoningShown
 from agent.literal import visible
 from session.models import Finish, Level
-from tui.transcript.blocks import Activity, NoticeBlock, Prompt, Reasoning, Refusal
+from tui.transcript.blocks import Activity, NoticeBlock, Prompt, Reasoning, Refusal, Summary
 from tui.transcript.palette import Palette
-from tui.transcript.wrap import Line, Run, cells_of, wrap
+from tui.transcript.wrap import Line, Run, cells_of, crop, wrap
 
 MARGIN = 2
 MEASURE = 100
@@ -21,17 +23,18 @@ REASONING_LINES = 2
 ENDINGS = {
     Finish.LENGTH: "Cut off: the model reached its output limit.",
     Finish.CONTENT_FILTER: "Stopped by the provider’s content filter.",
-    Finish.CUT: "Cut off: the connection broke before the answer was complete.",
+    Finish.CUT: "Cut off: the answer is not complete.",
     Finish.ERROR: "Failed: the server reported an error before the answer was complete.",
     Finish.INTERRUPTED: "Interrupted before the answer was complete.",
 }
 
 
 class Sheet(Struct, frozen=True):
-    """What blocks are drawn on: the cells of a whole row, and the colours."""
+    """What blocks are drawn on: the cells of a whole row, the colours, and how much of thinking is shown."""
 
     cells: int
     palette: Palette
+    reasoning: ReasoningShown = ReasoningShown.FOLDED
 
     @property
     def width(self) -> int:
@@ -70,7 +73,7 @@ def draw_prompt(block: Prompt, sheet: Sheet, is_expanded: bool) -> list[Strip]:
 
 
 def draw_reasoning(block: Reasoning, sheet: Sheet, is_expanded: bool) -> list[Strip]:
-    """Two lines of it unless expanded: the first ones, or the latest while it is being written."""
+    """Two lines of it unless expanded, the first ones or the latest while it is being written, or its title alone."""
     palette = sheet.palette
     style = palette.muted + Style(italic=True)
     text = block.text.strip()
@@ -86,8 +89,23 @@ def draw_reasoning(block: Reasoning, sheet: Sheet, is_expanded: bool) -> list[St
         lines = wrap([(" ".join(visible(part).split()), style)], width)
         is_all = len(lines) <= REASONING_LINES and len(part) == len(text)
         lines = lines[-REASONING_LINES:] if block.is_open else lines[:REASONING_LINES]
+        if sheet.reasoning is ReasoningShown.HIDDEN:
+            lines, is_all = [], False
         head = title if is_all else f"▸ {title} · {len(text):,} characters"
     return [sheet.strip([Segment(head, palette.muted)]), *(sheet.strip([bar, *line]) for line in lines)]
+
+
+def draw_summary(block: Summary, sheet: Sheet, is_expanded: bool) -> list[Strip]:
+    """A rule across the page, since the model reads nothing above it any more, and the summary's first lines."""
+    palette = sheet.palette
+    text = visible(block.text.strip())
+    lines = wrap([(text if is_expanded else " ".join(text.split()), palette.muted)], sheet.measure)
+    label = f"{'▾' if is_expanded else '▸'} Summary of what was said before · {len(text):,} characters "
+    label = crop(label, sheet.measure)
+    rule = "─" * max(0, sheet.measure - cell_len(label))
+    head: Line = [Segment(label, palette.muted), Segment(rule, palette.faint)]
+    shown = lines if is_expanded else lines[:REASONING_LINES]
+    return [sheet.strip(line) for line in (head, *shown)]
 
 
 def draw_refusal(block: Refusal, sheet: Sheet) -> list[Strip]:

@@ -7,22 +7,16 @@ goes the same way, in one feed: a streamed answer and a reopened one look equal.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import accumulate
+from collections.abc import Callable, Iterator, Sequence
 
 from textual.strip import Strip
 
 from agent.literal import visible
-from tui.transcript.highlight import groups
-from tui.transcript.markdown import WHOLE, Continuation, Node, Renderer, first_number, parse, table_of
+from tui.transcript.cuts import LONG_CHARS, cut_of, long_part
+from tui.transcript.markdown import WHOLE, Continuation, Node, Renderer, parse
 from tui.transcript.palette import Palette
-from tui.transcript.tables import MEASURED_ROWS, table_widths
 from tui.transcript.wrap import Line, wrap
 
-OPEN_ITEMS = 2
-"""The last items of a list stay open: the next line may still belong to them."""
-LONG_CHARS = 4_000
-"""A longer line or paragraph is set in pieces, each for itself, wherever it comes from."""
 ROUGH_CHARS = 8_000
 """A longer tail that can't be cut is drawn again only when it has grown by a quarter; until then its end is plain."""
 
@@ -47,23 +41,41 @@ class Flow:
 
     def feed(self, source: str, *, is_open: bool) -> list[Strip]:
         """The lines of the answer so far. Each source continues the one before."""
-        if lines := self._complete_lines(source):
+        for lines in self._complete_lines(source):
             self._tail += _literal(lines)
-            if not is_open or _has_grown(len(self._tail), self._examined):
+            if _has_grown(len(self._tail), self._examined):
                 self._settle()
+        if not is_open:
+            self._settle()
         self._draw(self._tail + _literal(source[self._taken :]), is_open=is_open)
         return self._settled + self._open
 
-    def _complete_lines(self, source: str) -> str:
-        """The lines that have become complete. One that is too long ends at a space before its end."""
-        lines: list[str] = []
+    @property
+    def settled_lines(self) -> int:
+        """How many of the lines stay as they are, whatever is added."""
+        return len(self._settled)
+
+    @property
+    def is_formatted(self) -> bool:
+        """Whether no part of the tail waits in plain text."""
+        return self._formatted == len(self._open)
+
+    def _complete_lines(self, source: str) -> Iterator[str]:
+        """The lines that have become complete, some at a time. One that is too long ends at a space before its end."""
+        lines, size = list[str](), 0
         while True:
             start = self._taken
             end = source.find("\n", start, start + LONG_CHARS) + 1
             if not end and len(source) - start <= LONG_CHARS:
-                return "".join(lines)
+                break
             self._taken = end or (source.rfind(" ", start, start + LONG_CHARS) + 1) or start + LONG_CHARS
             lines.append(source[start : self._taken] + ("" if end else "\n"))
+            size += self._taken - start
+            if size >= ROUGH_CHARS:
+                yield "".join(lines)
+                lines, size = [], 0
+        if lines:
+            yield "".join(lines)
 
     def _settle(self) -> None:
         while self._settle_once():
@@ -78,7 +90,7 @@ class Flow:
             return False
         renderer = self._renderer(text)
         finished = nodes[:-1]
-        number = next((i for i, node in enumerate(finished) if _long_part(node, renderer)), len(finished))
+        number = next((i for i, node in enumerate(finished) if long_part(node, renderer)), len(finished))
         if number == 0:
             return self._split(nodes[0], renderer)
         self._print(nodes[:number], renderer)
@@ -86,60 +98,21 @@ class Flow:
         return True
 
     def _split(self, node: Node, renderer: Renderer) -> bool:
-        """Settle the finished part of a long block."""
-        match node.kind:
-            case "paragraph":
-                done = _long_part(node, renderer)
-                return bool(done) and self._split_at(renderer, node.lines[0] + done, (), Continuation(has_header=False))
-            case "fence":
-                return self._split_fence(node, renderer)
-            case "bullet_list" | "ordered_list":
-                return self._split_list(node, renderer)
-            case "table":
-                return self._split_table(node, renderer)
-            case _:
-                return False
-
-    def _split_fence(self, node: Node, renderer: Renderer) -> bool:
-        done = sum(group.count("\n") for group in list(groups(node.token.content))[:-1])
-        first = node.lines[0]
-        if not done:
+        """Settle the finished part of a long block; its tail goes on behind its header."""
+        cut = cut_of(node, renderer, self._going_on)
+        if cut is None:
             return False
-        return self._split_at(renderer, first + 1 + done, (first,), Continuation(has_header=False))
-
-    def _split_list(self, node: Node, renderer: Renderer) -> bool:
-        done = len(node.children) - OPEN_ITEMS
-        if done < 1:
-            return False
-        item = node.children[done]
-        number = first_number(node, self._going_on) + done
-        rest = Continuation(number=number, has_gap=renderer.follows_blank(item))
-        return self._split_at(renderer, item.lines[0], (), rest)
-
-    def _split_table(self, node: Node, renderer: Renderer) -> bool:
-        rows = [row for part in node.children[1:] for row in part.children]
-        if len(rows) < (MEASURED_ROWS + 1 if self._going_on.has_header else 2):
-            return False
-        widths = self._going_on.widths
-        if self._going_on.has_header:
-            widths = table_widths(table_of(node, self._palette), self._width)
-        first = node.lines[0]
-        rest = Continuation(widths=widths, has_header=False)
-        return self._split_at(renderer, rows[-1].lines[0], (first, first + 1), rest)
-
-    def _split_at(self, renderer: Renderer, line: int, header: Sequence[int], rest: Continuation) -> bool:
-        """Settle the block's lines before `line`; its tail goes on behind the header's lines."""
         source = renderer.source
-        done = parse("".join(f"{text}\n" for text in source[:line]))
+        done = parse("".join(f"{text}\n" for text in source[: cut.line]))
         self._print(done, renderer)
-        self._cut(source, line, header, rest)
+        self._cut(source, cut.line, cut.header, cut.rest)
         return True
 
     def _print(self, nodes: Sequence[Node], renderer: Renderer) -> None:
         self._settled += self._strips(nodes, renderer)
 
-    def _cut(self, source: Sequence[str], line: int, header: Sequence[int], rest: Continuation) -> None:
-        self._prefix = "".join(f"{source[number]}\n" for number in header)
+    def _cut(self, source: Sequence[str], line: int, header: Sequence[str], rest: Continuation) -> None:
+        self._prefix = "".join(f"{text}\n" for text in header)
         self._tail = "".join(f"{text}\n" for text in source[line:])
         self._going_on = rest
         self._drawn = 0
@@ -173,15 +146,6 @@ class Flow:
 
     def _renderer(self, text: str) -> Renderer:
         return Renderer(text.split("\n")[: text.count("\n") + (not text.endswith("\n"))], self._width, self._palette)
-
-
-def _long_part(node: Node, renderer: Renderer) -> int:
-    """How many lines of a long paragraph make a piece of their own; 0 where it is not long."""
-    if node.kind != "paragraph":
-        return 0
-    first, end = node.lines
-    sizes = accumulate(len(line) for line in renderer.source[first : end - 1])
-    return next((number for number, size in enumerate(sizes, 1) if size >= LONG_CHARS), 0)
 
 
 def _has_grown(size: int, before: int) -> bool:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.style import Style
 
 from agent.literal import visible
+from tui.transcript.formulas import readable
 from tui.transcript.palette import Palette
 from tui.transcript.wrap import Run
 
@@ -17,6 +19,10 @@ if TYPE_CHECKING:
 BOLD = Style(bold=True)
 ITALIC = Style(italic=True)
 STRUCK = Style(strike=True)
+
+SAFE_TARGET = re.compile(r"(?:https?://|mailto:)[!-~]{1,2000}", re.IGNORECASE)
+"""What a terminal may open at a click. All else is shown only."""
+BARE_URL = re.compile(r"https?://[^\s<>\"'`|\\\x7f-\U0010ffff]+")
 
 
 def inline_runs(token: Token, palette: Palette, base: Style) -> list[Run]:
@@ -47,8 +53,9 @@ class _Writer:
             case "s_open":
                 self._styles.append(style + STRUCK)
             case "link_open":
-                self._links.append((str(token.attrs.get("href", "")), len(self.runs)))
-                self._styles.append(style + self._palette.link)
+                target = str(token.attrs.get("href", ""))
+                self._links.append((target, len(self.runs)))
+                self._styles.append(style + self._palette.link + opening(target))
             case "link_close":
                 self._styles.pop()
                 self._show_target()
@@ -59,15 +66,49 @@ class _Writer:
             case "code_inline":
                 self.runs.append((token.content, style + self._palette.code))
             case "image":
-                target = visible(str(token.attrs.get("src", "")))
-                self.runs.append((f"image: {token.content} ({target})", style + self._palette.muted))
+                self._write_image(token, style)
+            case "formula":
+                self.runs.append((readable(token.content).replace("\n", "; "), style + self._palette.code))
+            case "footnote":
+                self.runs.append((f"[{token.content}]", style + self._palette.accent))
+            case "text" if not self._links:
+                self._write_text(token.content, style)
             case _:
                 # An entity may stand for a character that must not reach the terminal as it is.
                 text = visible(token.content) if token.type == "text_special" else token.content
                 self.runs.append((text, style))
 
+    def _write_text(self, text: str, style: Style) -> None:
+        """Text, in which an address opens as it stands."""
+        end = 0
+        for found in BARE_URL.finditer(text):
+            url = _without_stop(found[0])
+            self.runs.append((text[end : found.start()], style))
+            self.runs.append((url, style + self._palette.link + opening(url)))
+            end = found.start() + len(url)
+        self.runs.append((text[end:], style))
+
+    def _write_image(self, token: Token, style: Style) -> None:
+        target = str(token.attrs.get("src", ""))
+        text = f"[image: {token.content}]" if token.content else "[image]"
+        self.runs.append((f"{text} ({visible(target)})", style + self._palette.muted + opening(target)))
+
     def _show_target(self) -> None:
         target, first = self._links.pop()
         text = "".join(text for text, _ in self.runs[first:])
         if target not in (text, f"mailto:{text}"):
-            self.runs.append((f" ({visible(target)})", self._palette.muted))
+            self.runs.append((f" ({visible(target)})", self._palette.muted + opening(target)))
+
+
+def opening(target: str) -> Style:
+    """What makes text open this target in terminals that can; nothing where it is not safe to."""
+    return Style(link=target) if SAFE_TARGET.fullmatch(target) else Style()
+
+
+def _without_stop(url: str) -> str:
+    """An address without what ends the sentence or the brackets around it."""
+    while url[-1] in ".,;:!?*_~)]}":
+        if url[-1] == ")" and url.count("(") >= url.count(")"):
+            break
+        url = url[:-1]
+    return url

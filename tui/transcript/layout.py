@@ -9,8 +9,10 @@ from typing import Protocol
 
 from textual.strip import Strip
 
-from tui.transcript.blocks import Activity, Answer, Block, NoticeBlock, Prompt, Reasoning, Refusal, ToolCard
-from tui.transcript.cards import HEAD_LINES, TAIL_LINES, draw_card
+from agent.config.display_settings import ReasoningShown
+from tui.transcript.blocks import Activity, Answer, Block, NoticeBlock, Prompt, Reasoning, Refusal, Summary, ToolCard
+from tui.transcript.card_body import HEAD_LINES, TAIL_LINES
+from tui.transcript.cards import draw_card
 from tui.transcript.drawing import (
     FOLDED_PROMPT_LINES,
     REASONING_LINES,
@@ -22,8 +24,10 @@ from tui.transcript.drawing import (
     draw_reasoning,
     draw_refusal,
     draw_source,
+    draw_summary,
 )
 from tui.transcript.palette import Palette
+from tui.transcript.source import source_of
 from tui.transcript.wrap import Line
 
 CACHED_LINES = 3_000
@@ -48,6 +52,7 @@ class Layout:
         sheet: Sheet,
         flow_maker: FlowMaker | None = None,
         expanded: set[int] | None = None,
+        raw: set[int] | None = None,
     ) -> None:
         self._blocks = blocks
         self._sheet = sheet
@@ -59,7 +64,8 @@ class Layout:
         self._starts: list[int] = [0]
         self._starts_valid = 0  # starts up to this index are right
         self._flow: tuple[str, AnswerFlow] | None = None  # the open answer's, and what it has been fed
-        self.expanded = expanded or set[int]()
+        self.expanded = expanded or set[int]()  # blocks that are folded otherwise than by themselves
+        self.raw = raw or set[int]()  # blocks that are shown as their source
         self.sync(0)
 
     def __len__(self) -> int:
@@ -125,6 +131,16 @@ class Layout:
         self.expanded ^= {index}
         self._forget(index)
 
+    def is_unfolded(self, index: int) -> bool:
+        """Whether all of a block is shown that may be shown in part."""
+        is_by_itself = isinstance(self._blocks[index], Reasoning) and self._sheet.reasoning is ReasoningShown.OPEN
+        return is_by_itself != (index in self.expanded)
+
+    def toggle_raw(self, index: int) -> None:
+        """Show a block as its source, or as what it means again."""
+        self.raw ^= {index}
+        self._forget(index)
+
     def _forget(self, index: int) -> None:
         self._cached_lines -= len(self._strips.pop(index, ()))
         self._drawn[index] = None
@@ -141,7 +157,9 @@ class Layout:
         return [] if is_in_row else [self._sheet.strip([])]
 
     def _draw(self, index: int, block: Block) -> list[Strip]:
-        is_expanded = index in self.expanded
+        is_expanded = self.is_unfolded(index)
+        if index in self.raw:
+            return draw_source(source_of(block), self._sheet)
         match block:
             case Prompt():
                 return draw_prompt(block, self._sheet, is_expanded)
@@ -153,6 +171,8 @@ class Layout:
                 return draw_refusal(block, self._sheet)
             case ToolCard():
                 return draw_card(block, self._sheet, is_expanded)
+            case Summary():
+                return draw_summary(block, self._sheet, is_expanded)
             case NoticeBlock():
                 return draw_notice(block, self._sheet)
             case Activity():
@@ -180,7 +200,7 @@ class Layout:
                 return self._lines_of(block.source) + 1
             case Prompt():
                 return min(self._lines_of(block.text), FOLDED_PROMPT_LINES) + 1
-            case Reasoning():
+            case Reasoning() | Summary():
                 return REASONING_LINES + 2
             case ToolCard():
                 return 1 + min(block.output.count("\n") + bool(block.output), HEAD_LINES + TAIL_LINES + 1)

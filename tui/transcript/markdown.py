@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from msgspec import Struct, field
 from rich.segment import Segment
 from rich.style import Style
 
+from tui.transcript.formulas import readable
 from tui.transcript.highlight import coloured
 from tui.transcript.inline import inline_runs
 from tui.transcript.palette import Palette
+from tui.transcript.syntax import parser
 from tui.transcript.tables import Cell, Table, header_lines, table_lines, table_widths
 from tui.transcript.wrap import Line, Run, wrap, wrap_hard
 
@@ -48,7 +49,9 @@ class Continuation(Struct, frozen=True):
     """How a block whose beginning is drawn already goes on: its header is not drawn again."""
 
     number: int | None = None  # of the next item of an ordered list
-    has_gap: bool = False  # whether an empty line comes before the next list item
+    has_gap: bool = False  # whether an empty line comes before what is still to be drawn
+    hang: int | None = None  # by how many cells the list item whose beginning is drawn is indented
+    inside: Continuation | None = None  # how the first block inside this one goes on
     widths: Sequence[int] | None = None  # of a table's columns
     has_header: bool = True
 
@@ -56,11 +59,7 @@ class Continuation(Struct, frozen=True):
 WHOLE = Continuation()
 
 
-def _parser() -> MarkdownIt:
-    return MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).disable(["reference"])
-
-
-PARSER = _parser()
+PARSER = parser()
 
 
 def parse(source: str) -> list[Node]:
@@ -101,7 +100,12 @@ class Renderer(Struct, frozen=True):
 
     def block(self, node: Node, going_on: Continuation = WHOLE) -> list[Line]:
         """A top-level block."""
-        return self._block(node, min(self.width, COLUMN_CELLS), 0, going_on)
+        lines = self._block(node, self.width_of(node), 0, going_on)
+        return [[], *lines] if going_on.has_gap else lines
+
+    def width_of(self, node: Node) -> int:
+        """The cells of a top-level block."""
+        return self.width if node.kind == "table" else min(self.width, COLUMN_CELLS)
 
     def _block(self, node: Node, width: int, depth: int, going_on: Continuation = WHOLE) -> list[Line]:
         match node.kind:
@@ -113,23 +117,26 @@ class Renderer(Struct, frozen=True):
                 return self._list(node, width, depth, going_on)
             case "blockquote":
                 bar = Segment("▎ ", self.palette.faint)
-                return [[bar, *line] for line in self._blocks(node.children, width - 2, depth)]
+                lines = self._blocks(node.children, width - 2, depth, going_on.inside or WHOLE)
+                return [[bar, *line] for line in lines]
             case "fence" | "code_block":
                 return self._code(node.token, width, going_on)
             case "table":
-                return self._table(node, width if depth else self.width, going_on)
+                return self._table(node, width, going_on)
+            case "formula_block":
+                return self._formula(node.token, width)
             case "hr":
                 return [[Segment("─" * width, self.palette.faint)]]
             case _:
                 return wrap_hard([(node.token.content.rstrip("\n"), self.palette.muted)], width)
 
-    def _blocks(self, nodes: Iterable[Node], width: int, depth: int) -> list[Line]:
-        """Blocks inside another, with an empty line where the source has one."""
+    def _blocks(self, nodes: Iterable[Node], width: int, depth: int, going_on: Continuation) -> list[Line]:
+        """Blocks inside another, with an empty line where the source has one. `going_on` is of the first."""
         lines: list[Line] = []
-        for node in nodes:
-            if lines and self.follows_blank(node):
+        for number, node in enumerate(nodes):
+            if self.follows_blank(node) if number else going_on.has_gap:
                 lines.append([])
-            lines.extend(self._block(node, width, depth))
+            lines.extend(self._block(node, width, depth, WHOLE if number else going_on))
         return lines
 
     def follows_blank(self, node: Node) -> bool:
@@ -151,32 +158,37 @@ class Renderer(Struct, frozen=True):
 
     def _list(self, node: Node, width: int, depth: int, going_on: Continuation) -> list[Line]:
         number = first_number(node, going_on)
-        lines: list[Line] = [[]] if going_on.has_gap else []
+        lines: list[Line] = []
         for index, item in enumerate(node.children):
             if index and self.follows_blank(item):
                 lines.append([])
             is_ordered = node.kind == "ordered_list"
             marker = f"{number + index}. " if is_ordered else f"{BULLETS[min(depth, 2)]} "
-            lines.extend(self._item(item, marker, width, depth))
+            lines.extend(self._item(item, marker, width, depth, WHOLE if index else going_on))
         return lines
 
-    def _item(self, item: Node, marker: str, width: int, depth: int) -> list[Line]:
-        box = self._take_box(item)
-        marker = box or marker
+    def _item(self, item: Node, marker: str, width: int, depth: int, going_on: Continuation) -> list[Line]:
+        if going_on.hang is not None:
+            return self._rest_of_item(item, going_on.hang, width, depth, going_on.inside or WHOLE)
+        marker = self._take_box(item) or marker
         hang = len(marker)
-        lines = self._blocks(item.children, max(1, width - hang), depth + 1) or [[]]
+        lines = self._blocks(item.children, max(1, width - hang), depth + 1, WHOLE) or [[]]
         first, *rest = lines
         indent = Segment(" " * hang, self.palette.text)
         return [[Segment(marker, self.palette.accent), *first], *([indent, *line] for line in rest)]
 
+    def _rest_of_item(self, item: Node, hang: int, width: int, depth: int, inside: Continuation) -> list[Line]:
+        """What comes behind the item's first block, which stands for all that is drawn of it."""
+        lines = self._blocks(item.children[1:], max(1, width - hang), depth + 1, inside)
+        indent = Segment(" " * hang, self.palette.text)
+        return [[indent, *line] for line in lines]
+
     def _take_box(self, item: Node) -> str:
         """The check box an item begins with, taken out of its text; "" for none."""
-        words = item.children[0].children[0].token.children if item.children and item.children[0].children else None
-        if not words or words[0].type != "text":
-            return ""
-        box = BOXES.get(words[0].content[:4], "")
-        if box:
-            words[0].content = words[0].content[4:]
+        words = _first_words(item)
+        box = BOXES.get(words.content[:4], "") if words else ""
+        if words and box:
+            words.content = words.content[4:]
         return box
 
     def _code(self, token: Token, width: int, going_on: Continuation) -> list[Line]:
@@ -189,6 +201,16 @@ class Renderer(Struct, frozen=True):
         )
         return [_on_ground(line, width, palette.block) for line in (*label, *body)]
 
+    def _formula(self, token: Token, width: int) -> list[Line]:
+        """Set apart by an indent; one that is not closed stands as it was written."""
+        if not token.markup:
+            return wrap_hard([(token.content, self.palette.text)], width)
+        runs: list[Run] = [(readable(token.content), self.palette.code)]
+        if token.info:
+            runs.append((f" {token.info}", self.palette.text))
+        indent = Segment("  ", self.palette.text)
+        return [[indent, *line] for line in wrap(runs, max(1, width - 2))]
+
     def _table(self, node: Node, width: int, going_on: Continuation) -> list[Line]:
         table = table_of(node, self.palette)
         if not going_on.has_header:
@@ -200,6 +222,19 @@ class Renderer(Struct, frozen=True):
 def first_number(node: Node, going_on: Continuation) -> int:
     """The number of a list's first item, as it is shown."""
     return int(node.token.attrs.get("start", 1)) if going_on.number is None else going_on.number
+
+
+def hang_of(item: Node, node: Node, number: int) -> int:
+    """By how many cells the lines of a list's item are indented."""
+    words = _first_words(item)
+    is_boxed = words is not None and words.content[:4] in BOXES
+    return len(f"{number}. ") if node.kind == "ordered_list" and not is_boxed else len("• ")
+
+
+def _first_words(item: Node) -> Token | None:
+    """The text an item begins with."""
+    inline = item.children[0].children[0].token.children if item.children and item.children[0].children else None
+    return inline[0] if inline and inline[0].type == "text" else None
 
 
 def _on_ground(line: Line, width: int, ground: Style) -> Line:

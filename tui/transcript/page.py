@@ -12,7 +12,7 @@ from textual.strip import Strip
 from tui.transcript.layout import Layout
 
 
-class Anchor(Struct, frozen=True):
+class Anchor(Struct, frozen=True, order=True):
     """A line of a block."""
 
     block: int = 0
@@ -45,8 +45,8 @@ class Page:
         self._layout, self._rows = layout, rows
         self.anchor = Anchor(block, line)
 
-    def visible(self) -> list[tuple[int, Strip]]:
-        """The rows to show, as (block, strip): fewer than there are only when all of it fits."""
+    def visible(self) -> list[tuple[Anchor, Strip]]:
+        """The rows to show, each with its place: fewer than there are only when all of it fits."""
         if not len(self._layout):
             return []
         if self.is_following or self.anchor.block >= len(self._layout):
@@ -82,6 +82,24 @@ class Page:
         self.anchor = Anchor(block, min(height - 1, inside * height // estimated))
         self.rest()
 
+    def go(self, place: Anchor, above: int = 0) -> None:
+        """Show a line with so many lines above it."""
+        if not len(self._layout):
+            return
+        self.anchor = place
+        self._up(above)
+        self.rest()
+
+    def reach(self, place: Anchor, spare: int = 0) -> None:
+        """Move no further than it takes to show a line, `spare` rows from the top at the least."""
+        rows = [shown for shown, _ in self.visible()]
+        if not rows or rows[min(spare, len(rows) - 1)] <= place <= rows[-1]:
+            return
+        if place <= rows[-1]:
+            self.go(place, spare)
+        else:
+            self.go(place, self._rows - 1)
+
     def follow(self) -> None:
         self.is_following = True
 
@@ -100,19 +118,10 @@ class Page:
         return rows
 
     def _up(self, lines: int) -> None:
-        block, line = self.anchor.block, self.anchor.line - lines
-        while line < 0 and block > 0:
-            block -= 1
-            line += len(self._layout.strips(block))
-        self.anchor = Anchor(block, max(0, line))
+        self.anchor = moved(self._layout, self.anchor, -lines)
 
     def _down(self, lines: int) -> None:
-        block, line = self.anchor.block, self.anchor.line + lines
-        last = len(self._layout) - 1
-        while block < last and line >= len(self._layout.strips(block)):
-            line -= len(self._layout.strips(block))
-            block += 1
-        self.anchor = Anchor(block, min(line, len(self._layout.strips(block)) - 1))
+        self.anchor = moved(self._layout, self.anchor, lines)
 
     def _to_end(self) -> None:
         """Anchor the page so that its last row is the last line."""
@@ -124,13 +133,27 @@ class Page:
                 return
         self.anchor = Anchor()
 
-    def _from_anchor(self) -> list[tuple[int, Strip]]:
-        rows: list[tuple[int, Strip]] = []
+    def _from_anchor(self) -> list[tuple[Anchor, Strip]]:
+        rows: list[tuple[Anchor, Strip]] = []
         line = self.anchor.line
         for index in range(self.anchor.block, len(self._layout)):
             strips = self._layout.strips(index)
-            rows.extend((index, strip) for strip in strips[line : line + self._rows - len(rows)])
+            shown = strips[line : line + self._rows - len(rows)]
+            rows.extend((Anchor(index, number), strip) for number, strip in enumerate(shown, line))
             if len(rows) == self._rows:
                 break
             line = 0
         return rows
+
+
+def moved(layout: Layout, place: Anchor, lines: int) -> Anchor:
+    """The place so many lines further down, or up when negative; the first or the last line where that is past an end."""
+    block, line = place.block, place.line + lines
+    while line < 0 and block > 0:
+        block -= 1
+        line += len(layout.strips(block))
+    last = len(layout) - 1
+    while block < last and line >= len(layout.strips(block)):
+        line -= len(layout.strips(block))
+        block += 1
+    return Anchor(block, max(0, min(line, len(layout.strips(block)) - 1)))

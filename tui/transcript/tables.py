@@ -12,8 +12,7 @@ from tui.transcript.wrap import Line, Run, cells_of, wrap
 
 Cell = list[Run]
 
-MEASURED_ROWS = 16
-"""Widths come from the header and this many rows, so that rows which arrive later move nothing."""
+MEASURED_ROWS, MEASURED_CELLS = 16, 96
 LEGIBLE_CELLS = 8
 GAP = 3  # " │ "
 
@@ -26,12 +25,15 @@ class Table(Struct, frozen=True):
     rows: list[list[Cell]]
 
 
+def measured_rows(columns: int) -> int:
+    """Widths come from the header and so many rows: rows that arrive later move nothing, and until then all are redrawn."""
+    return max(4, min(MEASURED_ROWS, MEASURED_CELLS // columns))
+
+
 def table_widths(table: Table, width: int) -> list[int] | None:
     """Cells for each column, or None where the table has to be shown as records."""
-    natural = [
-        max((_longest(row[column]) for row in (table.header, *table.rows[:MEASURED_ROWS])), default=1)
-        for column in range(len(table.header))
-    ]
+    measured = [table.header, *table.rows[: measured_rows(len(table.header))]]
+    natural = [max(_longest(row[column]) for row in measured) for column in range(len(table.header))]
     room = width - GAP * (len(natural) - 1)
     if sum(natural) <= room:
         return natural

@@ -20,14 +20,16 @@ from textual.scrollbar import ScrollDown, ScrollTo, ScrollUp
 from textual.strip import Strip
 from textual.theme import Theme
 
+from agent.config.display_settings import ReasoningShown
 from agent.events import TurnEvent
 from session.models import Message
-from tui.transcript.blocks import Prompt, Reasoning, ToolCard
+from tui.transcript.blocks import Block, Reasoning, ToolCard
 from tui.transcript.document import Document
 from tui.transcript.drawing import Sheet, draw_intro
 from tui.transcript.layout import FlowMaker, Layout
-from tui.transcript.page import Page
+from tui.transcript.page import Anchor, Page
 from tui.transcript.palette import palette_of
+from tui.transcript.source import may_fold
 
 WHEEL_LINES = 3
 WARM_AFTER_S = 0.25  # the first key after the first frame must not wait for imports
@@ -55,14 +57,24 @@ class TranscriptView(ScrollView, can_focus=False):
         self._page = Page(self._layout, 1)
         self._fitted = Size(0, 0)
         self._rows: list[Strip] = []
-        self._places: list[int] = []
+        self._places: list[Anchor] = []  # of the rows on screen
         self._has_news = False
+        self._reasoning = ReasoningShown.FOLDED
 
     # What the app calls
 
-    def open(self, rows: Sequence[Message], intro: str = "") -> None:
-        """Show this conversation from its end; `intro` stands there while it has no rows."""
-        self._document.reset(rows)
+    def show_reasoning(self, shown: ReasoningShown) -> None:
+        """Show so much of what the model thinks, and fold what the person unfolded of it."""
+        if shown is self._reasoning:
+            return
+        self._reasoning = shown
+        self._layout.expanded -= {i for i in self._layout.expanded if isinstance(self.blocks[i], Reasoning)}
+        if self._fitted:
+            self._fit()
+
+    def open(self, rows: Sequence[Message], intro: str = "", seq: int = -1) -> None:
+        """Show this conversation from its end, as it was at the event `seq`; `intro` stands there while it has no rows."""
+        self._document.reset(rows, seq)
         self._intro = intro
         self._has_news = False
         self._layout = Layout(self._document.blocks, self._sheet, self._flow_maker)
@@ -93,6 +105,19 @@ class TranscriptView(ScrollView, can_focus=False):
         return self._document
 
     @property
+    def blocks(self) -> Sequence[Block]:
+        return self._document.blocks
+
+    @property
+    def laid(self) -> Layout:
+        """The blocks as they are laid out for the width and the theme of now."""
+        return self._layout
+
+    @property
+    def page(self) -> Page:
+        return self._page
+
+    @property
     def is_formatted(self) -> bool:
         return self._flow_maker is not None
 
@@ -102,6 +127,16 @@ class TranscriptView(ScrollView, can_focus=False):
             self._flow_maker = import_formatting()
             if self._fitted:
                 self._fit()
+
+    def reveal(self, row_id: int) -> bool:
+        """Go to what a stored row says; False where it is not among what is shown."""
+        origins = self._document.origins
+        block = next((index for index, origin in enumerate(origins) if origin.row_id == row_id), None)
+        if block is None:
+            return False
+        self._page.go(Anchor(block))
+        self._show()
+        return True
 
     # Moving
 
@@ -164,6 +199,13 @@ class TranscriptView(ScrollView, can_focus=False):
         elif block is not None:
             self._toggle(block)
 
+    def unfold_all(self, *, is_unfolded: bool) -> None:
+        """Show all of each call and thought, or the few lines that stand for them."""
+        foldable = (index for index, block in enumerate(self.blocks) if may_fold(block))
+        self._layout.expanded ^= {index for index in foldable if self._layout.is_unfolded(index) != is_unfolded}
+        if self._fitted:
+            self._fit()
+
     def action_toggle_card(self) -> None:
         """Expand or fold the block under the mouse, else the last tool call."""
         block = self._foldable_at(self._screen_app.mouse_position.y - self.region.y)
@@ -176,8 +218,8 @@ class TranscriptView(ScrollView, can_focus=False):
     def _foldable_at(self, row: int) -> int | None:
         if not 0 <= row < len(self._places):
             return None
-        block = self._places[row]
-        return block if isinstance(self._document.blocks[block], ToolCard | Reasoning | Prompt) else None
+        block = self._places[row].block
+        return block if may_fold(self._document.blocks[block]) else None
 
     def _toggle(self, block: int) -> None:
         self._layout.toggle(block)
@@ -194,6 +236,10 @@ class TranscriptView(ScrollView, can_focus=False):
         self._screen_app.theme_changed_signal.subscribe(self, self._restyle)
         self.set_timer(WARM_AFTER_S, self._warm)
 
+    def on_unmount(self) -> None:
+        """The signal holds on to who listens to it, with all that was drawn for this conversation."""
+        self._screen_app.theme_changed_signal.unsubscribe(self)
+
     def _warm(self) -> None:
         self.run_worker(self._import_formatting)
 
@@ -208,10 +254,16 @@ class TranscriptView(ScrollView, can_focus=False):
         """Lay out for the size and the theme as they are now; the top row keeps its place."""
         self._fitted = self.scrollable_content_region.size
         palette = palette_of(self._screen_app.theme_variables, is_monochrome=self._screen_app.no_color)
-        self._sheet = Sheet(max(1, self._fitted.width), palette)
-        expanded = self._layout.expanded
-        self._layout = Layout(self._document.blocks, self._sheet, self._flow_maker, expanded)
+        self._sheet = Sheet(max(1, self._fitted.width), palette, self._reasoning)
+        expanded, raw = self._layout.expanded, self._layout.raw
+        self._layout = Layout(self._document.blocks, self._sheet, self._flow_maker, expanded, raw)
         self._page.resize(self._layout, self._fitted.height)
+        self._show()
+
+    def _stretch(self, size: Size) -> None:
+        """Show more rows or fewer; what is laid out stays."""
+        self._fitted = size
+        self._page.resize(self._layout, size.height)
         self._show()
 
     def _show(self) -> None:
@@ -223,7 +275,8 @@ class TranscriptView(ScrollView, can_focus=False):
         blank = self._sheet.strip([])
         rows = [strip for _, strip in visible] or draw_intro(self._intro, self._sheet, height)
         rows = [*rows[:height], *[blank] * (height - len(rows))]
-        self._places = [block for block, _ in visible]
+        self._places = [place for place, _ in visible]
+        rows = self._dressed(rows)
         self._has_news = self._has_news and not self._page.is_following
         if self._has_news:
             rows[-1] = self._with_mark(rows[-1])
@@ -232,6 +285,10 @@ class TranscriptView(ScrollView, can_focus=False):
         if changed:
             self.refresh(*(Region(0, y, self._sheet.cells, 1) for y in changed))
         self._move_scrollbar()
+
+    def _dressed(self, rows: list[Strip]) -> list[Strip]:
+        """The rows with what is laid over them: here nothing."""
+        return rows
 
     def _with_mark(self, row: Strip) -> Strip:
         """The last row with a mark at its right end: something came that is not on the page."""
@@ -250,8 +307,9 @@ class TranscriptView(ScrollView, can_focus=False):
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """The rows as they are. The first paint of a size comes before its Resize event, so this is where it is met."""
-        if self.scrollable_content_region.size != self._fitted:
-            self._fit()
+        size = self.scrollable_content_region.size
+        if size != self._fitted:
+            self._fit() if size.width != self._fitted.width else self._stretch(size)
         rows = self._rows[crop.y : crop.bottom]
         if crop.x == 0 and crop.right >= self._sheet.cells:
             return rows

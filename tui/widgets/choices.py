@@ -45,6 +45,11 @@ class Choices(Widget):
         self.set_reactive(Choices.marked, marked)
         self._down_s = 0.0
 
+    def put(self, index: int, choice: Choice) -> None:
+        """Another answer in the place of one."""
+        self.choices[index] = choice
+        self.refresh()
+
     def move(self, step: int) -> None:
         """Mark the next answer that can be taken; the ends meet."""
         at = self.marked

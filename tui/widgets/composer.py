@@ -60,6 +60,15 @@ class Composer(GraphemeArea):
         self.load_text(text)
         self.move_cursor(self.document.end)
 
+    def pasted(self, text: str) -> str:
+        """What a pasted text is in the draft."""
+        return clean_paste(text)
+
+    def enter_sends(self) -> bool:
+        """Whether Enter is the key that sends, and was not given up for another one."""
+        active = self.screen.active_bindings.get("enter")
+        return active is not None and active.binding.action == "send"
+
     async def on_key(self, event: events.Key) -> None:
         """Every key in the order it came. Bindings left to the app would run after letters typed behind them."""
         if self._waiting is not None:
@@ -85,7 +94,7 @@ class Composer(GraphemeArea):
             self._settle_enter(breaks=self._bursts.continues(event.time))
         self._bursts.paste(event.time)
         self.history.checkpoint()
-        if result := self.replace(clean_paste(event.text), *self.selection, maintain_selection_offset=False):
+        if result := self.replace(self.pasted(event.text), *self.selection, maintain_selection_offset=False):
             self.move_cursor(result.end_location)
 
     def action_send(self) -> None:
@@ -101,6 +110,9 @@ class Composer(GraphemeArea):
             self._leave()
 
     def _enter(self, at_s: float) -> None:
+        if not self.enter_sends():
+            self.action_new_line()
+            return
         match self._bursts.enter(at_s):
             case Enter.SENDS:
                 self.action_send()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from rich.text import Text
 from textual.events import MouseEvent
 from textual.geometry import Offset
@@ -31,7 +33,14 @@ def boundary_after(line: str, column: int) -> int:
 
 
 class GraphemeArea(TextArea):
-    """TextArea counts code points; a family emoji is seven of them and one character to the person."""
+    """TextArea counts code points; a family emoji is seven of them and one character to the person.
+
+    `units` of a line are stepped over and deleted whole as well.
+    """
+
+    def units(self, line: str) -> Iterable[tuple[int, int]]:
+        """Start and end of what is one thing to the person although it is many characters."""
+        return ()
 
     # --- where the cursor may go
 
@@ -62,6 +71,14 @@ class GraphemeArea(TextArea):
             self._start_of(first), self._end_of(last), maintain_selection_offset=maintain_selection_offset
         )
 
+    def replace(
+        self, insert: str, start: Location, end: Location, *, maintain_selection_offset: bool = True
+    ) -> EditResult:
+        first, last = sorted((start, end))
+        if first != last:
+            first, last = self._start_of(first), self._end_of(last)
+        return super().replace(insert, first, last, maintain_selection_offset=maintain_selection_offset)
+
     # --- how it is drawn
 
     def scroll_cursor_visible(self, center: bool = False, animate: bool = False) -> Offset:
@@ -87,11 +104,19 @@ class GraphemeArea(TextArea):
 
     def _start_of(self, location: Location) -> Location:
         row, column = location
-        return row, boundary_before(self._line(row), column)
+        line = self._line(row)
+        around = self._unit_at(line, column)
+        return row, around[0] if around else boundary_before(line, column)
 
     def _end_of(self, location: Location) -> Location:
         row, column = location
-        return row, boundary_after(self._line(row), column)
+        line = self._line(row)
+        around = self._unit_at(line, column)
+        return row, around[1] if around else boundary_after(line, column)
+
+    def _unit_at(self, line: str, column: int) -> tuple[int, int] | None:
+        """The unit that a column lies inside of."""
+        return next(((start, end) for start, end in self.units(line) if start < column < end), None)
 
     def _line(self, row: int) -> str:
         # A line is deleted up to the start of the next one, which the last line does not have.

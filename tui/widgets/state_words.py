@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import time
+
 from msgspec import Struct
 
 from agent.literal import visible
 from agent.runtime import Live
+from session.status import Status
 
 
 class Telling(Struct, frozen=True):
@@ -23,10 +26,27 @@ TELLINGS = {
     Live.FAILED: Telling("✗", "failed", "$text-error"),
 }
 UNREAD = Telling("◆", "unread", "$text-accent")
+STANDINGS = {
+    Status.COMPLETE: TELLINGS[Live.IDLE],
+    Status.CUT: Telling("◌", "cut", "$text-warning"),
+    Status.WAITING: Telling("?", "waiting", "$text-warning"),
+    Status.WORKING: Telling("●", "working elsewhere", "$text-primary"),
+}
 
 
-def telling(state: Live, *, is_unread: bool = False) -> Telling:
-    return UNREAD if is_unread and state is Live.IDLE else TELLINGS[state]
+def telling(state: Live, *, is_unread: bool = False, standing: Status = Status.COMPLETE) -> Telling:
+    """`standing` is that of a session which is not open here, as the store tells it."""
+    if state is Live.IDLE and is_unread:
+        return UNREAD
+    return STANDINGS[standing] if state is Live.IDLE else TELLINGS[state]
+
+
+def day_told(at: float) -> str:
+    """The day of a time, such as "2026-12-01"; "" where a damaged or imported row has none."""
+    try:
+        return time.strftime("%Y-%m-%d", time.localtime(at))
+    except (ValueError, OverflowError, OSError):
+        return ""
 
 
 def one_line(text: str) -> str:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from io import StringIO
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from dotenv.parser import parse_stream
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from agent.config.dotenv_file import is_dangerous, read_names, set_name, unset_name
+from agent.config.dotenv_text import bad_lines, values
 from agent.config.locked_file import NotSaved
 
 KEY = "sk-test-0123456789"
@@ -68,6 +72,37 @@ def read(env_file: Path) -> Read:
         return names
 
     return write_and_read
+
+
+# Lines that need no parser, and what lies nearest to them.
+NEAR_SIMPLE = st.lists(
+    st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,9}=[A-Za-z0-9_./:@%+,=~-]{0,20}", fullmatch=True)
+    | st.from_regex(r"#[ -~]{0,20}", fullmatch=True)
+    | st.text("Ae1_=-. \t'\"\\\\#$\x0b\x0c\x85\u2028é", max_size=9)
+    | st.sampled_from(["", "export=1", "export A=1", "A", "# " + " " * 199, "#" * 300, "A=" + "x" * 300, "A=a#b"]),
+    max_size=8,
+)
+
+
+@settings(max_examples=FUZZED)
+@given(NEAR_SIMPLE, st.sampled_from(["\n", "\r\n", "\r"]), st.booleans())
+def test_a_simple_text_means_what_the_parser_reads_in_it(lines: list[str], end: str, is_ended: bool):
+    text = end.join(lines) + (end if is_ended else "")
+    assume(" " * 200 not in text)  # from there on nothing is parsed
+    read = [of for of in parse_stream(StringIO(text)) if of.error or of.key]
+    is_name = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*").fullmatch
+    good = [of for of in read if of.value is not None and is_name(of.key or "")]
+    assert values(text) == {of.key: of.value for of in good}
+    assert bool(bad_lines(text)) == (len(good) < len(read))
+
+
+@pytest.mark.parametrize(("text", "is_parsed"), [("# mine\n\nA_KEY=abc\nB=\n", "False"), ("A='b c'\n", "True")])
+def test_a_simple_file_costs_a_start_no_parser(env_file: Path, text: str, is_parsed: str):
+    env_file.write_text(text)
+    program = "import sys; from pathlib import Path; from agent.config.dotenv_file import read_names; "
+    program += "assert read_names(Path(sys.argv[1]))[0]; print('dotenv' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program, str(env_file)], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == is_parsed
 
 
 def test_T19_a_byte_order_mark_is_skipped_and_kept(env_file: Path, read: Read):

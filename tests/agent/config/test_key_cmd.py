@@ -127,7 +127,7 @@ async def test_a_command_that_hangs_is_ended_with_all_it_started(
     monkeypatch.setattr(key_cmd, "TIMEOUT_S", 0.4 if how == "timeout" else 20)
     mark = f"30{time.time_ns() % 10_000_000}"
     task = asyncio.create_task(secrets_of(f"sleep {mark} & touch up; sleep {mark}").fresh("A_KEY"))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(15):
         while not (tmp_path / "up").exists():
             await asyncio.sleep(0.01)
         if how == "cancel":

@@ -50,10 +50,33 @@ def test_an_empty_value_takes_nothing_away(config: Path):
     assert (result.settings.agent.max_turns, result.problems) == (5, ())
 
 
-def test_a_model_in_short_does_not_keep_the_provider_of_another_one(config: Path):
+@pytest.mark.parametrize(
+    ("given", "provider"),
+    [
+        ("b", "mine"),
+        ("llama3:8b", "mine"),  # a colon alone names no provider
+        ("openai:b", ""),
+        ("theirs:b", ""),
+        ("theirs", ""),
+        ("demo", ""),
+    ],
+)
+@pytest.mark.parametrize("form", ["model: '{}'", "model: {{default: '{}'}}"], ids=["short", "long"])
+def test_a_model_keeps_the_provider_of_a_lower_source_unless_it_names_one(
+    config: Path, form: str, given: str, provider: str
+):
     config.write_text("model: {default: a, provider: mine}\n")
-    model = loaded(config, flags={"model": "other:b"}).settings.model
-    assert (model.default, model.provider) == ("other:b", "")
+    project = f"{form.format(given)}\nproviders: {{theirs: {{base_url: 'http://theirs/v1'}}}}\n"
+    result = loaded(config, project)
+    assert (result.settings.model.default, result.settings.model.provider) == (given, provider)
+    assert result.origins.get("model.provider") == ("user" if provider else None)
+
+
+def test_a_model_and_a_provider_of_one_source_belong_together(config: Path):
+    config.write_text("model: {default: 'openai:a', provider: mine}\n")
+    assert loaded(config).settings.model.provider == "mine"
+    flags = {"model.default": "openai:b", "model.provider": "theirs"}
+    assert loaded(config, flags=flags).settings.model.provider == "theirs"
 
 
 def test_C25_a_server_that_a_project_names_does_not_get_the_persons_key(config: Path):
@@ -110,12 +133,56 @@ def test_variables_that_are_no_settings_are_not_looked_at(config: Path):
     assert (result.problems, result.origins) == ((), {})
 
 
-def test_rules_and_projects_are_taken_and_said_to_do_nothing_yet(config: Path):
-    config.write_text("approvals:\n  shell: {deny: [git push]}\nprojects: {/a: {x: 1}}\n")
+def test_rules_stand_for_all_folders_or_for_one(config: Path):
+    config.write_text(
+        "approvals:\n  shell: {deny: [git push]}\nprojects:\n  /a: {approvals: {edit: {allow: [src/**]}}}\n"
+    )
     result = loaded(config)
     assert result.settings.approvals.shell.deny == ("git push",)
-    assert [(problem.line, problem.is_remark) for problem in result.problems] == [(2, True), (3, True)]
-    assert all("nothing uses it yet" in problem.sentence for problem in result.problems)
+    assert result.settings.projects["/a"].approvals.edit.allow == ("src/**",)
+    assert result.problems == ()
+
+
+def test_one_wrong_rule_takes_no_other_one_with_it(config: Path):
+    config.write_text("approvals: {shell: {deny: [rm *, '', '-x', git push]}}\n")
+    result = loaded(config)
+    assert result.settings.approvals.shell.deny == ("rm *", "git push")
+    assert "2 of 4 are left out" in result.problems[0].sentence
+
+
+def test_C25_a_project_forbids_and_asks_but_never_allows_and_lifts_nothing(config: Path):
+    config.write_text("approvals: {shell: {allow: [ls *], deny: [git push]}}\n")
+    project = (
+        "approvals: {shell: {allow: [rm *], deny: [], ask: [make *]}, edit: {allow: ['**']}}\n"
+        "projects: {/: {approvals: {shell: {allow: [rm *]}}}}\n"
+    )
+    result = load_settings(config, project=("p.yaml", project))
+    shell = result.settings.approvals.shell
+    assert (shell.allow, shell.ask, shell.deny) == (("ls *",), ("make *",), ("git push",))
+    assert (result.settings.approvals.edit.allow, result.settings.projects) == ((), {})
+    assert sum("never those of a project" in problem.sentence for problem in result.problems) == 3
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "held"),
+    [
+        ("", "require", "require"),
+        ("off", "auto", "auto"),
+        ("auto", "require", "require"),
+        ("auto", "off", "auto"),
+        ("require", "auto", "require"),
+        ("require", "nonsense", "require"),
+        ("nonsense", "auto", "auto"),
+    ],
+)
+def test_C25_a_project_makes_the_sandbox_only_stricter(config: Path, mine: str, theirs: str, held: str):
+    config.write_text(f"terminal: {{sandbox: {mine}}}\n")
+    result = loaded(config, f"terminal: {{sandbox: {theirs}}}")
+    assert result.settings.terminal.sandbox == held
+    assert any("stricter" in problem.sentence for problem in result.problems) == (held == mine and theirs != "nonsense")
+    assert (
+        loaded(config, "terminal: {sandbox: require}", HERMES_TERMINAL_SANDBOX="off").settings.terminal.sandbox == "off"
+    )
 
 
 @pytest.mark.parametrize(

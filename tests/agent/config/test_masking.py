@@ -47,30 +47,54 @@ def test_no_secret_is_left_in_a_text(secrets: list[str], words: list[str]):
 @settings(max_examples=200)
 @given(secrets=st.lists(SECRETS, min_size=1, max_size=3), words=st.lists(WORDS, min_size=1, max_size=4), cuts=st.data())
 def test_a_secret_that_comes_in_pieces_is_masked_as_in_one(secrets: list[str], words: list[str], cuts: st.DataObject):
-    text = "".join(word + secret for word in words for secret in secrets)
+    """Also where it ends in the middle of one, or where one begins or ends another."""
+    whole = "".join(word + secret for word in words for secret in secrets)
+    text = whole = whole[: cuts.draw(st.integers(0, len(whole)), "length")]
     shown: list[str] = []
-    stream = MaskedStream(masking_of(secrets), shown.append)
+    stream = MaskedStream(masking_of(secrets))
     while text:
         size = cuts.draw(st.integers(1, len(text)))
-        stream.add(text[:size])
+        shown.append(stream.add(text[:size]))
         text = text[size:]
-    stream.finish()
+    shown.append(stream.finish())
     assert not any(secret in "".join(shown) for secret in secrets)
+    assert "".join(shown) == masking_of(secrets).text(whole)
+
+
+@pytest.mark.parametrize(
+    ("secrets", "pieces", "shown"),
+    [
+        (["abcdef", "abcdefghij"], ["abcdef", "ghij", " abcdef", "gx"], "[NAMEE] [NAMEA]gx"),  # one begins another
+        (["xyzabc", "abc123"], ["xyzabc", "123", " abc123"], "[NAMEA]123 [NAMEE]"),  # one ends as another begins
+        (["aab-aab-c"], ["aab-aab", "-aab-c"], "aab-[NAMEA]"),  # what looked like the beginning was none
+        (["abcdefghij"], ["is abcd"], "is abcd"),  # broken off, with less than half of it to be seen
+        (["abcdefghij"], ["is abcd", "efghi"], "is [NAMEA]"),  # and with more
+    ],
+)
+def test_pieces_of_secrets_that_resemble_each_other(secrets: list[str], pieces: list[str], shown: str):
+    stream = MaskedStream(masking_of(secrets))
+    assert "".join([*(stream.add(piece) for piece in pieces), stream.finish()]) == shown
+    assert masking_of(secrets).text("".join(pieces)) == shown
+
+
+@pytest.mark.parametrize(
+    "raw", ['{"a": "' + KEY.replace("s", "\\u0073") + '"}', '{"a": ["' + KEY + '"]}', '{"' + KEY + '": 1']
+)
+def test_a_secret_in_json_is_masked_however_it_is_spelled(raw: str):
+    masked = masking_of([KEY]).json_text(raw)
+    assert "[NAMEA]" in masked
+    assert KEY not in masked.encode().decode("unicode_escape")
 
 
 def test_what_can_be_no_secret_is_passed_on_at_once():
-    shown: list[str] = []
-    stream = MaskedStream(masking_of([KEY]), shown.append)
-    stream.add("a line\n")
-    stream.add("and sk-te")
-    assert shown == ["a line\n", "and "]
-    stream.add("a")
-    assert "".join(shown) == "a line\nand sk-tea"
+    stream = MaskedStream(masking_of([KEY]))
+    assert [stream.add("a line\n"), stream.add("and sk-te")] == ["a line\n", "and "]
+    assert stream.add("a") == "sk-tea"
 
 
 def test_a_record_is_masked_in_every_text_of_it():
-    record = {"a": [f"x {KEY}", 1, None, {KEY: True}]}
-    assert masking_of([KEY]).deep(record) == {"a": ["x [NAMEA]", 1, None, {"[NAMEA]": True}]}
+    record = {"a": [f"x {KEY}", 1, None, {KEY: True}], "b": ({"c": KEY},)}
+    assert masking_of([KEY]).deep(record) == {"a": ["x [NAMEA]", 1, None, {"[NAMEA]": True}], "b": [{"c": "[NAMEA]"}]}
 
 
 def test_each_line_of_a_key_of_several_lines_is_masked():
@@ -97,6 +121,18 @@ def test_plain_settings_in_the_file_are_not_masked_and_addresses_with_a_password
     secrets = Secrets(values, {})
     assert secrets.mask("gpt-4.1 development http://10.0.0.1") == "gpt-4.1 development http://10.0.0.1"
     assert secrets.mask("pg://me:word@host") == "[B_URL]"
+
+
+@pytest.mark.parametrize("word", ["ollama", "lm-studio", "not-needed", "placeholder"])
+def test_a_word_that_a_local_server_takes_for_a_key_stays_an_ordinary_word(word: str):
+    secrets = Secrets({"OPENAI_API_KEY": word}, {"MY_KEY": word}, ["OPENAI_API_KEY", "MY_KEY"])
+    assert secrets.mask(f"run {word} now") == f"run {word} now"
+
+
+@pytest.mark.parametrize("name", ["OPENAI_API_KEY", "MY_PASSWORD"])
+def test_what_looks_like_a_key_or_is_named_like_a_password_is_masked(name: str):
+    value = "abcdefghijklmnopq" if name == "OPENAI_API_KEY" else "ollama"
+    assert Secrets({name: value}, {}, ["OPENAI_API_KEY"]).mask(f"it is {value}") == f"it is [{name}]"
 
 
 # --- the log

@@ -17,7 +17,7 @@ from agent.config.home import Home, HomeUnusable, NoSuchProfile, ProfileDeleted,
 from agent.config.profile_lock import ProfileLock, ProfileOpen, nobody_has
 from agent.config.profile_name import BadProfileName
 from agent.config.profiles import NotForDefault, NotMoved, ProfileExists
-from session import connection
+from session.connection import PATIENCE_S, Patience
 from session.db import SessionDB
 from session.errors import UserError
 
@@ -181,7 +181,7 @@ def test_finishing_tells_every_store_in_the_way_and_does_the_others(base: Home, 
     make_named_rows(taken.db, "work", "office", is_unique=True)
     busy = profiles.create(base, "busy")
     make_named_rows(busy.db, "work")
-    monkeypatch.setattr(connection, "PATIENCE_S", 0.1)
+    monkeypatch.setitem(PATIENCE_S, Patience.ROUTINE, 0.1)
     with holding(busy.db), pytest.raises(NotMoved) as told:
         profiles.migrate_identity(base, "work", "office")
     assert str(taken.db) in str(told.value)

@@ -106,5 +106,5 @@ def test_C24_a_file_is_told_to_do_something_exactly_when_it_does(written: dict[s
 
 
 def test_what_is_not_read_yet_says_so() -> None:
-    for kind in (Kind.PERSONALITY, Kind.INSTRUCTIONS):
+    for kind in (Kind.ENV, Kind.PERSONALITY, Kind.HOOK):
         assert "does not read it yet" in effects(str(Path("AGENTS.md")), kind, "x")[-1]

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from agent.config.key_cmd import KeyCommand
 from agent.config.secrets import Secrets, load_secrets
 
 KEY = "sk-test-0123456789"
@@ -144,3 +145,40 @@ def test_no_content_makes_loading_fail(env_file: Path, raw: bytes):
     secrets, problems = load_secrets(env_file, {}, shown=".env")
     assert all(problem.sentence.startswith(".env") for problem in problems)
     assert isinstance(secrets.mask("text"), str)
+
+
+async def test_a_file_that_another_program_changed_is_read_again(env_file: Path, load: Load):
+    secrets = load(f"A_KEY={KEY}\nB_KEY=sk-gone-0123456789\n")
+    env_file.write_text("A_KEY=sk-other-987654321\n")
+    assert await secrets.fresh("A_KEY") == "sk-other-987654321"
+    assert secrets.names == ["A_KEY"]
+    assert secrets.mask(f"{KEY} sk-other-987654321 sk-gone-0123456789") == "[A_KEY] [A_KEY] [B_KEY]"
+
+
+async def test_a_name_that_was_taken_out_brings_the_one_of_the_environment_to_light_and_keeps_it_masked(env_file: Path):
+    env_file.write_text(f"A_KEY={KEY}\n")
+    secrets, _ = load_secrets(env_file, {"A_KEY": "sk-ambient-55555"})
+    assert secrets.mask(KEY) == "[A_KEY]"
+    env_file.unlink()
+    assert await secrets.fresh("A_KEY") == "sk-ambient-55555"
+    assert secrets.mask("sk-ambient-55555") == "[A_KEY]"
+
+
+@pytest.mark.parametrize("kind", ["folder", "bytes"])
+async def test_a_file_that_became_unreadable_leaves_what_is_known(env_file: Path, load: Load, kind: str):
+    secrets = load(f"A_KEY={KEY}\n")
+    if kind == "folder":
+        env_file.unlink()
+        env_file.mkdir()
+    else:
+        env_file.write_bytes(b"A_KEY=\xff\n")
+    assert await secrets.fresh("A_KEY") == KEY
+
+
+async def test_a_key_command_stays_above_a_file_that_is_read_again(env_file: Path):
+    env_file.write_text("A_KEY=sk-of-the-file-1\n")
+    commands = {"A_KEY": KeyCommand("providers.a.key_cmd", "echo sk-of-the-command", 300.0)}
+    secrets, _ = load_secrets(env_file, {"PATH": "/usr/bin:/bin"}, commands=commands)
+    env_file.write_text("A_KEY=sk-of-the-file-22\n")
+    await secrets.refresh()
+    assert await secrets.fresh("A_KEY") == "sk-of-the-command"

@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agent.config.load import load_settings
-from agent.config.settings import Loaded, Settings
+from agent.config.settings import Loaded, Settings, Sources
+from agent.config.settings_reader import read_settings
 from session.models import ApiMode
 
 Load = Callable[[str | bytes], Loaded]
@@ -259,3 +260,10 @@ def test_no_content_makes_loading_fail_or_changes_the_file(config: Path, raw: by
         problem.sentence.startswith("config.yaml") and problem.sentence.isprintable() for problem in loaded.problems
     )
     assert config.read_bytes() == raw
+
+
+@pytest.mark.parametrize(("text", "why"), [("a:\n\tb: 1\n", "a tab"), ("a: 1\n---\nb: 2\n", "a second document")])
+def test_what_is_wrong_with_the_file_is_said_in_words_of_the_person(text: str, why: str):
+    (problem,) = read_settings(Sources("c.yaml", text)).problems
+    assert why in problem.sentence
+    assert "token" not in problem.sentence

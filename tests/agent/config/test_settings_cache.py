@@ -51,9 +51,12 @@ def test_a_second_start_with_the_same_config_loads_no_yaml(config: Path):
 
 
 def test_what_was_remembered_is_what_was_read(config: Path, cache: Path):
+    remembered = load_settings(config, "c")
+    cache.unlink()
     fresh = load_settings(config, "c", is_remembered=False)
-    assert load_settings(config, "c") == fresh
+    assert remembered == fresh
     assert fresh.problems and fresh.origins
+    assert not cache.exists()
 
 
 def test_a_text_of_the_same_size_and_age_is_another_text(config: Path, cache: Path):

@@ -263,6 +263,46 @@ def test_trust_for_one_run_is_not_recorded(trust: Trust, project: Path, state: P
     assert Trust(state).trusted_text(project, CONFIG) is None
 
 
+BROUGHT = {
+    CONFIG: "config",
+    ENV: "env",
+    ".hermes/personalities/nice.md": "personality",
+    ".hermes/hooks/start.sh": "hook",
+    ".hermes/hooks/on-turn/HOOK.yaml": "hook",
+    ".hermes/hooks/on-turn/handler.py": "hook",
+    ".hermes.md": "instructions",
+    "HERMES.md": "instructions",
+    "AGENTS.md": "instructions",
+    "CLAUDE.md": "instructions",
+    ".cursorrules": "instructions",
+    ".cursor/rules/style.mdc": "instructions",
+}
+
+
+def test_C25_all_that_a_project_brings_is_listed_and_recorded_file_by_file(trust: Trust, project: Path) -> None:
+    for path in BROUGHT:
+        (project / path).parent.mkdir(parents=True, exist_ok=True)
+        (project / path).write_text("x: y\n")
+    (project / "README.md").write_text("nothing reads this")
+    assert {acting.path: acting.kind for acting in trust.would_act(project)} == BROUGHT
+    trust.add(project)
+    assert set(standings(trust, project).values()) == {Standing.TRUSTED}
+    for path in BROUGHT:
+        (project / path).write_text("x: z\n")
+    assert set(standings(trust, project).values()) == {Standing.CHANGED}
+
+
+def test_hooks_that_lie_deep_or_elsewhere_are_never_listed_so_never_trusted(
+    trust: Trust, project: Path, tmp_path: Path
+) -> None:
+    (project / ".hermes/hooks/a/b/c").mkdir(parents=True)
+    (project / ".hermes/hooks/a/b/deep.sh").write_text("x")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "evil.sh").write_text("x")
+    (project / ".hermes/hooks/link").symlink_to(tmp_path / "elsewhere")
+    assert standings(trust, project) == {CONFIG: Standing.NEW, ".hermes/hooks/link": Standing.REFUSED}
+
+
 def test_the_remark_counts_what_would_act_but_may_not(trust: Trust, project: Path) -> None:
     said = "This folder brings 1 file that would act; it is ignored. See: hermes trust add"
     assert trust.ignored(project) == said

@@ -23,7 +23,7 @@ from agent.profiles import Front, OpenProfiles
 from session.models import Approval, Message
 from tui.cli.log_file import open_log
 
-WAIT_S = 10
+WAIT_S = 25  # the first turn of a process imports what it needs, and the machine may be busy
 LAUNCH, ROUTED = "default", "work"
 
 
@@ -34,7 +34,7 @@ def event(delta: dict[str, Any], finish: str | None = None) -> str:
 
 @dataclass
 class ModelServer:
-    """Answers a prompt by running `env` into a file first; refuses the prompt "refuse", quoting the key it got."""
+    """Answers a prompt by running `env` into a file first; refuses the prompt "refuse …", quoting it and the key it got."""
 
     url: str = ""
     keys: list[str] = field(default_factory=list)
@@ -53,7 +53,9 @@ class ModelServer:
         if self.held is not None:
             await self.held.wait()
         if last["role"] == "user" and "refuse" in last["content"]:
-            error = json.dumps({"error": {"message": f"Incorrect API key: {self.keys[-1]}", "type": "auth"}})
+            error = json.dumps(
+                {"error": {"message": f"Bad key {self.keys[-1]} for: {last['content']}", "type": "auth"}}
+            )
             return f"HTTP/1.1 401 No\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n{error}"
         if last["role"] == "user":
             call = {"id": f"call_{len(self.keys)}", "type": "function"}
@@ -92,14 +94,22 @@ class World:
     servers: dict[str, ModelServer]
     environ: dict[str, str]
     profiles: OpenProfiles | None = None
+    errors: list[str] = field(default_factory=list)  # what turns told a person of their failures
 
     def root(self, name: str) -> Path:
         return self.base if name == LAUNCH else self.base / "profiles" / name
 
-    def configure(self, name: str, key_env: str) -> None:
-        server = {"base_url": self.servers[name].url, "key_env": key_env, "models": {"m": {}}}
-        settings = {"model": {"default": "m", "provider": "own"}, "providers": {"own": server}, "probe_local": False}
-        (self.root(name) / "config.yaml").write_text(json.dumps(settings | {"agent": {"stream_retries": 0}}))
+    def configure(self, name: str, key_env: str, *passthrough: str) -> None:
+        """The profile's server under two names: `own` takes a key, `open` takes none."""
+        place = {"base_url": self.servers[name].url, "models": {"m": {}}}
+        settings = {
+            "model": {"default": "m", "provider": "own"},
+            "providers": {"own": place | {"key_env": key_env}, "open": place},
+            "terminal": {"env_passthrough": passthrough},
+            "agent": {"stream_retries": 0},
+            "probe_local": False,
+        }
+        (self.root(name) / "config.yaml").write_text(json.dumps(settings))
 
     def keep(self, name: str, **values: str) -> None:
         """Write the .env of a profile."""
@@ -115,10 +125,12 @@ class World:
             open_log(first.home, self.profiles.mask)
         return [await self.profiles.open(name) for name in names]
 
-    async def turn(self, hub: Hub, prompt: str = "look around") -> list[Message]:
+    async def turn(self, hub: Hub, prompt: str = "look around", model: str = "") -> list[Message]:
         """One turn in a new session, with every call allowed; its rows."""
         listener = hub.listen()
         session = hub.create(self.work)
+        if model:
+            await session.switch(hub.resolve(model, session.s.route))
         hub.submit(session.id, prompt)
         async with asyncio.timeout(WAIT_S):
             while True:
@@ -127,6 +139,7 @@ class World:
                     if isinstance(happened, RequestOpened):
                         hub.answer(happened.request.id, Answer(Approval.ALLOWED_ONCE))
                     if isinstance(happened, TurnEnded) and happened.at.session == session.id:
+                        self.errors.append(happened.error)
                         hub.leave(listener)
                         return session.s.rows
 

@@ -16,7 +16,6 @@ from agent.config.profile_lock import ProfileOpen
 from agent.config.profiles import NotForDefault, NotMoved, ProfileExists
 from agent.profiles import NamedByHome, StillWorking
 from session.errors import ClosedDatabase
-from session.lease import TurnLease
 from session.models import Role
 
 if TYPE_CHECKING:
@@ -167,7 +166,7 @@ async def test_a_deleted_profile_is_made_again_by_no_writer(world: World):
     profiles.delete(launch_home(world.environ), ROUTED)
     from agent.tools.output import OutputLog
     from session.db import SessionDB
-    from session.errors import UnusableDatabase, UnusableLease
+    from session.errors import UnusableDatabase
     from tui.cli.log_file import UnusableLog, open_log
 
     with pytest.raises(ProfileDeleted):
@@ -176,8 +175,6 @@ async def test_a_deleted_profile_is_made_again_by_no_writer(world: World):
         home.create_folders()
     with pytest.raises(ProfileDeleted):
         find_home(world.environ, ROUTED)
-    with pytest.raises(UnusableLease):
-        TurnLease.take(home.locks, "s")
     with pytest.raises(UnusableDatabase):
         SessionDB.open(home.db)
     with pytest.raises(UnusableLog):
@@ -186,3 +183,26 @@ async def test_a_deleted_profile_is_made_again_by_no_writer(world: World):
     await spill.open()
     assert "No such file" in spill.whereabouts
     assert not home.root.exists()
+
+
+@pytest.mark.parametrize("is_renamed", [True, False])
+async def test_a_profile_that_is_closed_or_renamed_ends_its_runs_and_none_of_its_sessions(
+    world: World, is_renamed: bool
+):
+    _, hub = await working(world, LAUNCH, ROUTED)
+    rows = await world.turn(hub)
+    from agent.tools.base import CallContext
+    from agent.tools.shell_run import run_in_background
+
+    place = hub.runtime(rows[0].session_id).s.place
+    told = await run_in_background("sleep 60", world.work, CallContext(place, "c", lambda text: None))
+    assert world.profiles is not None
+    if is_renamed:
+        hub = await world.profiles.rename(ROUTED, "office")
+    else:
+        await world.profiles.close("hermes was closed")
+        world.profiles = None
+        _, hub = await working(world, LAUNCH, ROUTED)
+    assert not is_running(int(told.text.split("process ")[1].split(".")[0]))
+    [stored] = hub.profile.db.read(lambda tables: tables.sessions.listing()).result()
+    assert (stored.id, stored.ended_at, stored.end_reason) == (rows[0].session_id, None, None)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING
 
 import pytest
 
 from agent.config.scope import is_named_like_one
+from agent.hub import Hub
 from agent.route import RouteError
 from session.models import Role
 
@@ -15,108 +18,156 @@ if TYPE_CHECKING:
     from conftest import World
 
 LAUNCH, ROUTED = "default", "work"
-SCOPE = {LAUNCH: "sk-launch-scope-1111", ROUTED: "sk-routed-scope-2222"}
-AMBIENT = "sk-ambient-3333333"
+
+# OWN_KEY is the key of the profile's server. TOOL_KEY is one that its commands may have, and lies in the same place.
+SCOPE = {
+    LAUNCH: {"OWN_KEY": "sk-launch-1111", "TOOL_KEY": "tk-launch-1111"},
+    ROUTED: {"OWN_KEY": "sk-routed-2222", "TOOL_KEY": "tk-routed-2222"},
+}
+AMBIENT = {"OWN_KEY": "sk-ambient-3333", "TOOL_KEY": "tk-ambient-3333"}
+NO_KEY = "none"  # what a server that takes no key is sent in the place of one
+# In the .env of each profile, for no server and no command.
+KEPT = {LAUNCH: {"LAUNCH_ONLY": "kept-launch-4444"}, ROUTED: {"ROUTED_ONLY": "kept-routed-5555"}}
 # What lies in the environment of a person's shell: the launch profile's commands live on it, no other's may see it.
 PERSONS_OWN = {
-    "GITHUB_TOKEN": "ghp-person-44444",
-    "AWS_SECRET_ACCESS_KEY": "aws-person-55555",
-    "COPY_OF_IT": "prefix-launch-env-66666",
-    "https_proxy": "http://me:pw-person-77777@proxy:3128",
+    "GITHUB_TOKEN": "ghp-person-6666",
+    "AWS_SECRET_ACCESS_KEY": "aws-person-7777",
+    "COPY_OF_IT": "prefix-kept-launch-4444",
+    "https_proxy": "http://me:pw-person-8888@proxy:3128",
 }
 HARMLESS = {"http_proxy": "http://proxy:3128", "EDITOR_THEME": "dark", "TOKENIZERS_PARALLELISM": "false"}
-SECRET_VALUES = ("sk-", "ghp-", "aws-person", "launch-env", "pw-person")
-
-
-def prepare(world: World, where: str, *names: str) -> None:
-    world.environ |= PERSONS_OWN | HARMLESS | ({"OWN_KEY": AMBIENT} if where == "ambient" else {})
-    for name in (LAUNCH, ROUTED):
-        world.configure(name, "OWN_KEY")
-        more = {"LAUNCH_ONLY": "launch-env-66666"} if name == LAUNCH else {}
-        world.keep(name, **more, **({"OWN_KEY": SCOPE[name]} if where == "scope" else {}))
-
-
-def expected_key(who: str, where: str) -> str:
-    if where == "scope":
-        return SCOPE[who]
-    return AMBIENT if where == "ambient" and who == LAUNCH else ""
-
-
-Matrix = pytest.mark.parametrize(
-    ("count", "who", "where"),
-    [(n, w, k) for n in ("single", "several") for w in (LAUNCH, ROUTED) for k in ("scope", "ambient", "neither")],
+EVERY_SECRET = (
+    *SCOPE[LAUNCH].values(),
+    *SCOPE[ROUTED].values(),
+    *AMBIENT.values(),
+    *KEPT[LAUNCH].values(),
+    *KEPT[ROUTED].values(),
+    *("ghp-person-6666", "aws-person-7777", "pw-person-8888"),
 )
 
 
-async def opened(world: World, count: str, who: str, where: str):
-    """The hub in question, opened alone or after another one that had a turn already."""
-    prepare(world, where)
-    if count == "single":
-        (hub,) = await world.open(who)
+def secrets_in(text: str) -> set[str]:
+    return {secret for secret in EVERY_SECRET if secret in text}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One place of the matrix: what is open, whose hub is looked at, where the keys lie, and where one might come out."""
+
+    count: str
+    who: str
+    where: str
+    sink: str
+
+    @property
+    def is_several(self) -> bool:
+        return self.count == "several"
+
+    @property
+    def other(self) -> str:
+        return ROUTED if self.who == LAUNCH else LAUNCH
+
+    def given(self, who: str) -> dict[str, str]:
+        """The keys of a profile: its own, those of the environment for the launch profile alone, or none."""
+        if self.where == "scope":
+            return SCOPE[who]
+        return AMBIENT if self.where == "ambient" and who == LAUNCH else {}
+
+    @property
+    def model(self) -> str:
+        """A model that answers: without a key only that of the server that takes none."""
+        return "own:m" if self.given(self.who) else "open:m"
+
+    def __str__(self) -> str:
+        return f"{self.count}-{'launch' if self.who == LAUNCH else 'routed'}-key in {self.where}-{self.sink}"
+
+
+def prepare(world: World, cell: Cell) -> None:
+    world.environ |= PERSONS_OWN | HARMLESS | (AMBIENT if cell.where == "ambient" else {})
+    for name in (LAUNCH, ROUTED):
+        world.configure(name, "OWN_KEY", "TOOL_KEY")
+        world.keep(name, **KEPT[name], **(SCOPE[name] if cell.where == "scope" else {}))
+
+
+async def opened(world: World, cell: Cell) -> Hub:
+    """The hub in question, alone or between two turns of the other profile's."""
+    prepare(world, cell)
+    if not cell.is_several:
+        (hub,) = await world.open(cell.who)
         return hub
-    other = ROUTED if who == LAUNCH else LAUNCH
-    before, hub = await world.open(other, who)
-    if expected_key(other, where):
-        await world.turn(before)
+    before, hub = await world.open(cell.other, cell.who)
+    await world.turn(before, model="own:m" if cell.given(cell.other) else "open:m")
     return hub
 
 
-@Matrix
-async def test_a_server_gets_the_key_of_its_own_profile_or_no_request(world: World, count: str, who: str, where: str):
-    hub = await opened(world, count, who, where)
-    key = expected_key(who, where)
+async def provider_call(world: World, cell: Cell) -> None:
+    """A server is sent the key of its own profile or no request; one that takes none is sent none."""
+    hub = await opened(world, cell)
+    key = cell.given(cell.who).get("OWN_KEY")
     if key:
-        await world.turn(hub)
+        await world.turn(hub, model="own:m")
     else:
         with pytest.raises(RouteError, match="OWN_KEY"):
             hub.resolve("own:m", hub.choice.route)
-    assert set(world.servers[who].keys) == ({key} if key else set())
-    other = ROUTED if who == LAUNCH else LAUNCH
-    assert set(world.servers[other].keys) <= {expected_key(other, where)}
+    assert set(world.servers[cell.who].keys) == ({key} if key else set())
+    world.servers[cell.who].keys.clear()
+    await world.turn(hub, model="open:m")
+    assert set(world.servers[cell.who].keys) == {NO_KEY}
+    others = {cell.given(cell.other).get("OWN_KEY", NO_KEY)} if cell.is_several else set[str]()
+    assert set(world.servers[cell.other].keys) == others
 
 
-@Matrix
-async def test_a_command_gets_no_key_of_another_profile_and_keeps_what_it_needs(
-    world: World, count: str, who: str, where: str
-):
-    hub = await opened(world, count, who, where)
-    runtime = hub.create(world.work)
-    environ = runtime.s.place.environ
-    if expected_key(who, where):
-        printed = world.child(await world.turn(hub))
-        assert {name: printed.get(name) for name in environ if name != "TERM"} == {
-            name: value for name, value in environ.items() if name != "TERM"
-        }
-    assert HARMLESS.items() <= environ.items()
-    assert (environ["PATH"], environ["LANG"]) == (world.environ["PATH"], "C.UTF-8")
-    assert environ["HERMES_HOME"] == str(world.root(who))
-    if who == LAUNCH:
-        assert PERSONS_OWN.items() <= environ.items()
+async def tool_child(world: World, cell: Cell) -> None:
+    """A command gets of all secrets those its profile passes on, and the launch profile's what the person's shell has."""
+    hub = await opened(world, cell)
+    printed = world.child(await world.turn(hub, model=cell.model))
+    passed = {name: value for name, value in cell.given(cell.who).items() if name == "TOOL_KEY"}
+    expected = passed | (PERSONS_OWN if cell.who == LAUNCH else {})
+    assert {name: value for name, value in printed.items() if secrets_in(value)} == expected
+    assert printed.items() >= HARMLESS.items()
+    assert (printed["PATH"], printed["LANG"]) == (world.environ["PATH"], "C.UTF-8")
+    assert printed["HERMES_HOME"] == str(world.root(cell.who))
+
+
+async def error_text(world: World, cell: Cell) -> None:
+    """An error that quotes a key names it instead, and one about a key that is missing quotes no other."""
+    hub = await opened(world, cell)
+    ((name, value),) = KEPT[cell.who].items()
+    rows = await world.turn(hub, f"refuse {value}", cell.model)
+    told = [next(row.content for row in reversed(rows) if row.role is Role.NOTICE), world.errors[-1]]
+    assert [f"refuse [{name}]" in text for text in told] == [True, True]
+    if cell.model == "own:m":
+        assert ["OWN_KEY" in text for text in told] == [True, True]
     else:
-        assert [value for value in environ.values() if any(part in value for part in SECRET_VALUES)] == []
-    assert "OWN_KEY" not in environ
+        with pytest.raises(RouteError, match="OWN_KEY") as refused:
+            hub.resolve("own:m", hub.choice.route)
+        told.append(str(refused.value))
+    assert secrets_in(" ".join([*told, hub.greeting, *hub.remarks])) == set()
 
 
-@Matrix
-async def test_an_error_that_quotes_the_key_names_it_only(world: World, count: str, who: str, where: str):
-    hub = await opened(world, count, who, where)
-    rows = await world.turn(hub, "refuse") if expected_key(who, where) else []
-    told = " ".join(row.content for row in rows if row.role is Role.NOTICE) + hub.greeting
-    assert [value for value in (*SCOPE.values(), AMBIENT) if value in told] == []
-    if not expected_key(who, where):
-        assert "OWN_KEY" in told
+async def log(world: World, cell: Cell) -> None:
+    """What is logged names every secret of every open profile instead of quoting it."""
+    hub = await opened(world, cell)
+    await world.turn(hub, "refuse", cell.model)
+    known: dict[str, str] = {}
+    for who in (cell.who, cell.other) if cell.is_several else (cell.who,):
+        known |= {value: name for name, value in (cell.given(who) | KEPT[who]).items()}
+    known.pop(AMBIENT["TOOL_KEY"], None)  # a variable of the shell that no server's key is in, like any other
+    for value, name in known.items():
+        logging.getLogger("agent").error("%s was said to be %s", name, value)
+    assert [name for name in known.values() if f"{name} was said to be [{name}]" not in world.log] == []
+    assert secrets_in(world.log) == set()
 
 
-@Matrix
-async def test_the_log_holds_no_key_of_any_profile(world: World, count: str, who: str, where: str):
-    hub = await opened(world, count, who, where)
-    if expected_key(who, where):
-        await world.turn(hub, "refuse")
-    present = {expected_key(name, where) for name in ((who,) if count == "single" else (LAUNCH, ROUTED))} - {""}
-    for key in present:
-        logging.getLogger("agent").error("the server said: %s", key)
-    assert "the server said" in world.log or not present
-    assert [key for key in present if key in world.log] == []
+SINKS = {"tool child": tool_child, "provider call": provider_call, "error text": error_text, "log": log}
+MATRIX = [
+    Cell(*cell) for cell in product(("single", "several"), (LAUNCH, ROUTED), ("scope", "ambient", "neither"), SINKS)
+]
+
+
+@pytest.mark.parametrize("cell", MATRIX, ids=str)
+async def test_no_secret_crosses_and_the_launch_profile_keeps_what_its_commands_need(world: World, cell: Cell):
+    await SINKS[cell.sink](world, cell)
 
 
 async def test_a_variable_that_either_profile_takes_for_a_key_stays_with_the_launch_profile(world: World):
@@ -134,12 +185,12 @@ async def test_a_variable_that_either_profile_takes_for_a_key_stays_with_the_lau
 
 async def test_routed_is_told_by_the_home_not_by_the_option(world: World):
     """HERMES_HOME inside a profile makes it the launch profile, and the first one a routed one."""
-    world.environ |= {"HERMES_HOME": str(world.root(ROUTED)), "OPENAI_API_KEY": AMBIENT}
+    world.environ |= {"HERMES_HOME": str(world.root(ROUTED)), "OPENAI_API_KEY": "sk-around-9999"}
     work, first = await world.open(ROUTED, LAUNCH)
     assert (work.profile.name, work.profile.is_routed, work.profile.secrets.get("OPENAI_API_KEY")) == (
         ROUTED,
         False,
-        AMBIENT,
+        "sk-around-9999",
     )
     assert (first.profile.name, first.profile.is_routed, first.profile.secrets.get("OPENAI_API_KEY")) == (
         LAUNCH,
@@ -150,13 +201,13 @@ async def test_routed_is_told_by_the_home_not_by_the_option(world: World):
 
 async def test_keys_of_the_environment_are_those_of_the_start(world: World):
     """What the process's environment becomes later reaches no profile, and the note says that it takes a restart."""
-    world.environ["OPENAI_API_KEY"] = AMBIENT
+    world.environ["OPENAI_API_KEY"] = "sk-around-9999"
     (launch,) = await world.open(LAUNCH)
     assert world.profiles is not None
     assert world.profiles.note == ""
     world.environ["OPENAI_API_KEY"] = "sk-rotated-99999"
     await world.open(ROUTED)
-    assert launch.profile.secrets.get("OPENAI_API_KEY") == AMBIENT
+    assert launch.profile.secrets.get("OPENAI_API_KEY") == "sk-around-9999"
     assert "restart" in world.profiles.note
 
 

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from agent.providers.base import ModelRequest, ProviderError, Reply
 from agent.providers.chat import ChatProvider
+from agent.providers.responses import ResponsesProvider
 from session.models import ApiMode, Route
 
 STREAM_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
@@ -30,7 +31,7 @@ class End(Enum):
     NEXT = "next"  # the connection serves another request
 
 
-Step = bytes | asyncio.Event | float | End
+Step = bytes | list[bytes] | asyncio.Event | float | End  # a list is written piece by piece, almost without a pause
 
 
 @dataclass
@@ -88,6 +89,11 @@ class Wire:
         return Wire.data({"id": "c1", "object": "chat.completion.chunk", "model": "m", "choices": [], "usage": counts})
 
     @staticmethod
+    def event(kind: str, **fields: object) -> bytes:
+        """One event of a Responses stream."""
+        return b"event: " + kind.encode() + b"\n" + Wire.data({"type": kind} | fields)
+
+    @staticmethod
     def data(value: object) -> bytes:
         return b"data: " + json.dumps(value).encode() + b"\n\n"
 
@@ -114,6 +120,12 @@ class Wire:
                         writer.write(step)
                         await writer.drain()
                         await asyncio.sleep(0)
+                    case list():
+                        for at, piece in enumerate(step):
+                            writer.write(piece)
+                            if at % 16 == 0:
+                                await writer.drain()
+                                await asyncio.sleep(0)
                     case asyncio.Event():
                         await step.wait()
                     case float():
@@ -213,11 +225,34 @@ def question(wire: Wire) -> Callable[..., ModelRequest]:
 
 
 @pytest.fixture
+def fragment() -> Callable[..., bytes]:
+    """A chunk with a tool call's fragment, in which "-" leaves a key out."""
+
+    def make(index: object, call_id: object, name: object, text: object) -> bytes:
+        function = {key: value for key, value in (("name", name), ("arguments", text)) if value != "-"}
+        rest = {key: value for key, value in (("index", index), ("id", call_id)) if value != "-"}
+        return Wire.chunk({"tool_calls": [{**rest, "type": "function", "function": function}]})
+
+    return make
+
+
+@pytest.fixture
 def ask(wire: Wire, question: Callable, listen: Callable) -> Callable:
     """Asks the wire once with a chat provider of these arguments, and closes it."""
 
     async def once(*tools: str, key: str = "sk-secret-1234", request: ModelRequest | None = None, **options) -> Told:
         async with opened(ChatProvider(wire.base_url, key, **options)) as provider:
+            return await listen(provider, request or question(*tools))
+
+    return once
+
+
+@pytest.fixture
+def ask_responses(wire: Wire, question: Callable, listen: Callable) -> Callable:
+    """The same with a Responses provider."""
+
+    async def once(*tools: str, key: str = "sk-secret-1234", request: ModelRequest | None = None, **options) -> Told:
+        async with opened(ResponsesProvider(wire.base_url, key, **options)) as provider:
             return await listen(provider, request or question(*tools))
 
     return once

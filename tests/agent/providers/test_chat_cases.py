@@ -8,7 +8,7 @@ import json
 import pytest
 
 from agent.providers.base import ErrorKind, ReasoningPart, RefusalPart, TextPart
-from agent.providers.http import Timeouts
+from agent.providers.watch import Timeouts
 from session.models import Finish, Partial, Usage
 
 DONE = b"data: [DONE]\n\n"
@@ -20,18 +20,6 @@ def ok(wire) -> tuple[bytes, ...]:
 
 def arguments(reply) -> list[tuple[str, object]]:
     return [(call.name, json.loads(call.arguments)) for call in reply.calls]
-
-
-@pytest.fixture
-def fragment(wire):
-    """A chunk with a tool call's fragment, in which "-" leaves a key out."""
-
-    def make(index, call_id, name, text):
-        function = {key: value for key, value in (("name", name), ("arguments", text)) if value != "-"}
-        rest = {key: value for key, value in (("index", index), ("id", call_id)) if value != "-"}
-        return wire.chunk({"tool_calls": [{**rest, "type": "function", "function": function}]})
-
-    return make
 
 
 async def test_A01_usage_beside_empty_choices_is_read(wire, ask):
@@ -279,12 +267,12 @@ async def test_A35_a_stream_without_a_content_type_is_read_from_one_request(wire
 
 async def test_A36_keep_alives_keep_a_stream_alive(wire, ask):
     wire.stream(*[b": ping\n\n", 0.25] * 6, *ok(wire))
-    assert (await ask(timeouts=Timeouts(idle_s=1.0))).reply.content == "ok"
+    assert (await ask(limits=lambda: Timeouts(idle_s=1.0))).reply.content == "ok"
 
 
 async def test_A36_silence_ends_a_stream(wire, ask):
     wire.stream(wire.chunk({"content": "part"}), asyncio.Event())
-    error = (await ask(timeouts=Timeouts(idle_s=0.2))).error
+    error = (await ask(limits=lambda: Timeouts(idle_s=0.2))).error
     assert (error.kind, error.is_cut, error.partial.content) == (ErrorKind.TIMEOUT, True, "part")
     assert "0.2 s" in error.sentence
 

@@ -13,7 +13,7 @@ import pytest
 from agent.providers.base import ErrorKind
 from agent.providers.chat import ChatProvider
 from agent.providers.faults import LONGEST_MESSAGE
-from agent.providers.http import Timeouts
+from agent.providers.watch import Timeouts
 
 PAGE = "<html><body><h1>Oh no</h1></body></html>"
 
@@ -31,6 +31,9 @@ def failing(message: str, **more: object) -> str:
         ("403 Forbidden", failing("not yours"), ErrorKind.AUTH, False),
         ("404 Not Found", failing("model x not found"), ErrorKind.MODEL_NOT_FOUND, False),
         ("400 Bad Request", failing("The model `x` does not exist"), ErrorKind.MODEL_NOT_FOUND, False),
+        ("408 Request Timeout", failing("too slow"), ErrorKind.TIMEOUT, True),
+        ("409 Conflict", failing("locked by another request"), ErrorKind.UNKNOWN, True),
+        ("425 Too Early", failing("try again"), ErrorKind.UNKNOWN, True),
         ("422 Unprocessable", json.dumps({"detail": [{"msg": "bad field"}]}), ErrorKind.FORMAT_ERROR, False),
         ("429 Too Many Requests", failing("slow down"), ErrorKind.RATE_LIMIT, True),
         ("429 Too Many Requests", failing("You have no money", code="insufficient_quota"), ErrorKind.BILLING, False),
@@ -195,7 +198,7 @@ async def test_tls_asked_of_a_server_without_it_is_told(question, on_route, list
 
 async def test_silence_before_the_answer_is_told_with_its_limit(wire, ask):
     wire.serve(asyncio.Event())
-    error = (await ask(timeouts=Timeouts(idle_s=0.2))).error
+    error = (await ask(limits=lambda: Timeouts(first_byte_s=0.2))).error
     assert (error.kind, error.may_retry, error.is_cut) == (ErrorKind.TIMEOUT, True, False)
     assert "0.2 s" in error.sentence
 

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.providers.body import Body
+from agent.providers.body import ChatBody
 from agent.providers.sse import EventReader
+from agent.providers.stream_body import StreamBody
 
 
 def read(*pieces: bytes) -> list[tuple[str, str]]:
@@ -78,8 +79,9 @@ def test_any_cut_of_a_stream_gives_the_same_answer(deltas, line_end, is_ascii, p
     stream = line_end.join(lines).encode("utf-8", "surrogatepass")
 
     def answered(pieces: list[bytes]):
-        body = Body({"read"})
+        said = ChatBody({"read"})
+        body = StreamBody(said)
         parts = [part for piece in pieces for part in body.feed(piece)]
-        return [*parts, *body.end()], body.answer.reply(()), body.fault
+        return [*parts, *body.end(), *said.answer.end()], said.answer.reply(()), said.fault
 
     assert answered(cuts(stream, places)) == answered([stream])

@@ -9,7 +9,7 @@ import pytest
 
 from agent.providers.base import ErrorKind, TextPart
 from agent.providers.chat import ChatProvider
-from agent.providers.http import Timeouts
+from agent.providers.watch import Timeouts
 from session.models import Finish, Usage
 
 DONE = b"data: [DONE]\n\n"
@@ -22,18 +22,24 @@ def framed(*pieces: bytes) -> bytes:
 
 async def test_done_ends_the_answer_though_the_socket_stays_open(wire, ask, end):
     wire.stream(wire.chunk({"content": "ok"}, "stop"), DONE, end=end.OPEN)
-    told = await asyncio.wait_for(ask(timeouts=Timeouts(drain_s=60)), 20)
+    told = await asyncio.wait_for(ask(limits=lambda: Timeouts(drain_s=60)), 20)
     assert told.reply.content == "ok"
 
 
 async def test_a_finish_ends_the_answer_after_the_drain_though_the_socket_stays_open(wire, ask, end):
     wire.stream(wire.chunk({"content": "ok"}, "stop"), end=end.OPEN)
-    assert (await ask(timeouts=Timeouts(drain_s=0.1))).reply.content == "ok"
+    assert (await ask(limits=lambda: Timeouts(drain_s=0.1))).reply.content == "ok"
 
 
 async def test_usage_that_comes_within_the_drain_is_read(wire, ask, end):
     wire.stream(wire.chunk({"content": "ok"}, "stop"), 0.1, wire.usage(3, 1), end=end.OPEN)
-    assert (await ask(timeouts=Timeouts(drain_s=1.0))).reply.usage == Usage(3, 1)
+    assert (await ask(limits=lambda: Timeouts(drain_s=1.0))).reply.usage == Usage(3, 1)
+
+
+async def test_words_that_come_within_the_drain_belong_to_the_answer(wire, ask, end):
+    wire.stream(wire.chunk({"content": "ok"}, "stop"), 0.1, wire.chunk({"content": " then"}), DONE, end=end.OPEN)
+    told = await ask(limits=lambda: Timeouts(drain_s=60))
+    assert (told.parts, told.reply.content) == ([TextPart("ok"), TextPart(" then")], "ok then")
 
 
 async def test_a_reset_behind_a_finished_answer_takes_nothing_away(wire, ask, end):

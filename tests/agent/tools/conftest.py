@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from agent.tools import shell_run
+from agent.tools import jobs
 from agent.tools.base import CallContext, ToolResult, Workplace
 from agent.tools.registry import TOOLS
 
@@ -48,7 +48,20 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
     home.mkdir()
     environ = {"PATH": os.environ["PATH"], "HOME": str(home), "LANG": "C.UTF-8"}
     yield Desk(Workplace(workspace, workspace, environ, tmp_path / "outputs"))
-    await shell_run.end_all()
+    await jobs.end_all(tmp_path)
+
+
+@pytest.fixture
+def write(desk: Desk) -> Callable[..., Path]:
+    """Put a file into the workspace."""
+
+    def make(content: bytes | str, name: str = "f") -> Path:
+        path = desk.place.cwd / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return make
 
 
 class Trail:
@@ -74,7 +87,7 @@ def trail() -> Trail:
 
 @pytest.fixture
 def eventually() -> Callable[..., object]:
-    async def wait(holds: Callable[[], object], bound_s: float = 5.0) -> None:
+    async def wait(holds: Callable[[], object], bound_s: float = 15.0) -> None:
         deadline = time.monotonic() + bound_s
         while not holds():
             assert time.monotonic() < deadline, "did not come true in time"

@@ -8,20 +8,15 @@ import socket
 import time
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agent.tools.base import BadArguments
-from agent.tools.read_file import LINE_CHARS, TOTAL_CHARS
+from agent.tools.file_lines import LINE_CHARS, last_lines, lines_of
+from agent.tools.opened import file_at
+from agent.tools.read_file import TOTAL_CHARS
+from agent.tools.text_file import UTF_8, as_text
 from session.models import CallOutcome
-
-
-@pytest.fixture
-def write(desk):
-    def make(content: bytes | str, name: str = "f"):
-        path = desk.place.cwd / name
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return path
-
-    return make
 
 
 async def test_lines_are_numbered(desk, write):
@@ -146,3 +141,91 @@ async def test_a_missing_file_is_a_sentence(desk):
 async def test_A13_wrong_arguments_are_refused_by_name(desk, args, named):
     with pytest.raises(BadArguments, match=f'"{named}"'):
         await desk.call("read_file", **args)
+
+
+async def test_a_negative_offset_reads_the_last_lines(desk, write):
+    write("".join(f"{number}\n" for number in range(1, 100_001)))
+    result = await desk.call("read_file", path="f", offset=-2)
+    assert result.text.startswith("-2|99999\n-1|100000\n(Counted from the end")
+    result = await desk.call("read_file", path="f", offset=-2_000, limit=2)
+    assert result.text.startswith("-2000|98001\n-1999|98002\n(More lines follow: go on with offset -1998.)")
+
+
+@pytest.mark.parametrize("content", ["a\nb\n", "a\nb", "a\r\nb", "\ufeffa\nb"])
+async def test_the_last_lines_of_a_short_file_are_numbered_from_its_front(desk, write, content):
+    write(content)
+    assert (await desk.call("read_file", path="f", offset=-9)).text.startswith("1|a\n2|b")
+    assert (await desk.call("read_file", path="f", offset=-1)).text.startswith("-1|b\n(Counted")
+
+
+async def test_the_last_lines_of_a_huge_file_take_no_look_at_the_rest(desk, write):
+    path = write("head\n" * 2_000)
+    with path.open("r+b") as file:
+        file.truncate(2**40)  # a terabyte of nothing, which nobody reads in a test
+        file.seek(0, os.SEEK_END)
+        file.write(b"\nlast but one\nlast\n")
+    result = await asyncio.wait_for(desk.call("read_file", path="f", offset=-2), 5)
+    assert result.text.startswith("-2|last but one\n-1|last\n")
+
+
+async def test_T11_a_giant_last_line_is_shown_by_its_end(desk, write):
+    write("first\n" + "x" * 5_000_000 + "END")
+    result = await desk.call("read_file", path="f", offset=-1)
+    assert result.text.startswith("-1|⟨the line begins farther back⟩ xxx")
+    assert "xEND\n" in result.text
+    assert len(result.text) < LINE_CHARS + 500
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-be", "utf-8"])
+async def test_T10_T19_the_last_lines_in_any_encoding(desk, write, encoding):
+    write(("\ufeff" + "日本🙂\n" * 40_000 + "Ċ\nend").encode(encoding))
+    assert (await desk.call("read_file", path="f", offset=-3)).text.startswith("-3|日本🙂\n-2|Ċ\n-1|end\n")
+
+
+@given(
+    lines=st.lists(st.text(alphabet="ab\r日", max_size=5), max_size=9),
+    line_end=st.sampled_from(["\n", "\r\n"]),
+    count=st.integers(1, 9),
+    is_ended=st.booleans(),
+)
+def test_the_last_lines_are_those_that_reading_from_the_front_ends_with(
+    tmp_path_factory, lines, line_end, count, is_ended
+):
+    path = tmp_path_factory.mktemp("lines") / "f"
+    path.write_text(line_end.join(lines) + line_end * is_ended, newline="")
+    with file_at(path.resolve()) as file, as_text(file, UTF_8, "\n") as text:
+        whole = list(lines_of(text, "\n"))
+    with file_at(path.resolve()) as file:
+        found = last_lines(file, UTF_8, "\n", count)
+    assert found.lines == whole[-count:]
+    assert found.are_all == (count >= len(whole))
+
+
+async def test_lines_that_end_in_carriage_returns_alone_are_lines(desk, write):
+    write("a\rb\rc")
+    assert (await desk.call("read_file", path="f")).text == "1|a\n2|b\n3|c\n(Lines end in CR.)"
+    write("a\rb\rd")
+    assert (await desk.call("read_file", path="f", offset=3)).text.startswith("3|d")
+
+
+async def test_there_is_no_line_0(desk, write):
+    write("a")
+    with pytest.raises(BadArguments, match="no line 0"):
+        await desk.call("read_file", path="f", offset=0)
+
+
+async def test_what_was_read_and_is_unchanged_is_not_repeated_unless_asked_for_again(desk, write):
+    path = write("a\nb\n")
+    whole = (await desk.call("read_file", path="f")).text
+    for args in ({}, {"limit": 1}, {"offset": 2}):
+        assert "unchanged since" in (await desk.call("read_file", path="f", **args)).text
+        assert "unchanged" not in (await desk.call("read_file", path="f")).text
+    path.write_text("a\nB\n")
+    assert (await desk.call("read_file", path="f")).text == whole.replace("b", "B")
+
+
+async def test_what_was_not_shown_before_is_shown(desk, write):
+    write("".join(f"{number}\n" for number in range(1, 10)))
+    await desk.call("read_file", path="f", limit=5)
+    assert (await desk.call("read_file", path="f", offset=5, limit=2)).text.startswith("5|5\n6|6")
+    assert "unchanged" in (await desk.call("read_file", path="f", offset=2, limit=5)).text

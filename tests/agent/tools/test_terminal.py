@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import shutil
 import statistics
+import subprocess
 import time
 from pathlib import Path
 
@@ -15,12 +18,27 @@ from agent.tools.base import BadArguments
 from agent.tools.output import HEAD_CHARS, TAIL_CHARS
 from session.models import CallOutcome
 
+SPELLINGS = [
+    "cat <<'EOF'\nconst x = `${index + 1}`;\n$HOME \\n\nEOF",
+    "cat <<EOF\n$((1 + 1)) \\$HOME\nEOF",
+    "echo one \\\n  two",
+    "echo 'wow!!' \"it is !important\" !x",
+    "printf '%s\\n' $'a\\tb' \"it's 'quoted'\" 'say \"x\"'",
+    "echo $0 $- $# $BASH_SUBSHELL",
+    "f() { echo \"<$1>\"; }; f 'a  b'; f \"$(echo 'c d')\"",
+    "if true; then\n  echo yes\nfi\n\n# the end",
+    "echo é ü 日本 🙂 | wc -m",
+    "x=1; ((x++)); echo $x; [[ a == a* ]] && echo match",
+    "echo a; exit 7; echo b",
+    "echo a\r",
+]
+
 
 @pytest.mark.parametrize("command", ["read x; echo got:$x", 'python3 -c "input()"', "cat", "head -c 1"])
 async def test_T01_reading_input_meets_end_of_file_at_once(desk, command):
     started = time.monotonic()
     result = await desk.shell(command, timeout=10)
-    assert time.monotonic() - started < 2
+    assert time.monotonic() - started < 6  # long before the call's own limit
     assert result.exit_code is not None
 
 
@@ -63,6 +81,30 @@ async def test_T02_start_up_files_and_functions_of_the_environment_do_not_run(de
     )
     result = await desk.shell("ls")
     assert result.text == "(no output)\nExit code: 0"
+
+
+async def test_T15_no_variable_of_the_environment_changes_what_bash_makes_of_a_command(desk):
+    for folder in ("a", "b/a"):
+        (desk.place.root / folder).mkdir(parents=True)
+    command = (
+        "cd a && pwd; cd ..; echo *; ls -d a; f() { echo f; }; g() { f; }; g; shopt -o posix; [[ abc =~ 'a.c' ]];"
+        " echo $? $0; read x < <(sleep 1.1; echo late); echo $x; set -x; : q"
+    )
+    plain = await desk.shell(command)
+    desk.place.environ.update(
+        CDPATH=str(desk.place.root / "b"),
+        GLOBIGNORE="a*",
+        EXECIGNORE="/bin/ls:/usr/bin/ls",
+        POSIXLY_CORRECT="1",
+        POSIX_PEDANTIC="1",
+        BASH_COMPAT="3.1",
+        BASH_XTRACEFD="9",
+        BASH_ARGV0="other",
+        FUNCNEST="1",
+        TMOUT="1",
+        PS4="$(echo ran) ",
+    )
+    assert (await desk.shell(command)).text == plain.text
 
 
 @pytest.mark.parametrize(
@@ -125,6 +167,14 @@ async def test_T12_head_and_tail_are_kept_and_the_log_has_all(desk):
     assert log.read_text() == "".join(f"{number}\n" for number in range(1, 200_001))
 
 
+async def test_D12_of_a_huge_output_the_conversation_gets_a_bounded_part(desk):
+    """1.4 MB, with a line of 200,000 characters at its end."""
+    result = await desk.shell("seq 1 210000; head -c 200000 /dev/zero | tr '\\0' x; echo; echo end")
+    assert len(result.text) < HEAD_CHARS + TAIL_CHARS + 300
+    assert result.text.endswith("xx\nend\nExit code: 0")
+    assert desk.logs[0].stat().st_size > 1_400_000
+
+
 async def test_T12_output_is_shown_while_the_command_runs(desk, eventually):
     running = asyncio.create_task(desk.shell("echo early; sleep 300"))
     await eventually(lambda: desk.live == "early\n")
@@ -182,10 +232,58 @@ async def test_a_missing_workdir_runs_nothing(desk):
     assert not (desk.place.cwd / "ran").exists()
 
 
-async def test_a_command_longer_than_the_system_takes_is_a_sentence(desk):
-    result = await desk.shell("true #" + "x" * 4_000_000)
+@pytest.mark.parametrize("command", SPELLINGS, ids=range(len(SPELLINGS)))
+async def test_T15_a_command_runs_as_bash_itself_would_run_it(desk, command):
+    plain = subprocess.run(
+        ("/bin/bash", "--noprofile", "--norc", "-c", command),
+        **{"cwd": desk.place.cwd, "env": dict(desk.place.environ), "stdin": subprocess.DEVNULL},
+        **{"capture_output": True, "text": True, "check": False},
+    )
+    result = await desk.shell(command)
+    assert result.text == f"{plain.stdout.rstrip()}\nExit code: {plain.returncode}"
+
+
+@pytest.mark.parametrize("size", [99_999, 100_000, 131_071, 131_072, 200_000, 4_000_000])
+async def test_T15_a_command_of_any_length_runs(desk, size):
+    """An argument of more than 128 KiB is none that Linux takes."""
+    command = "echo $BASH_SUBSHELL '" + "x" * (size - 28) + "' | wc -c"
+    result = await desk.shell(command)
+    assert result.text.split() == [str(size - 28 + 3), "Exit", "code:", "0"]
+
+
+async def test_what_the_system_does_not_start_is_a_sentence(desk):
+    desk.place.environ["LONG"] = "x" * 4_000_000
+    result = await desk.shell("touch ran")
     assert result.outcome is CallOutcome.ERROR
-    assert "could not be started" in result.text
+    assert f"The command could not be started in {desk.place.cwd}: Argument list too long." in result.text
+    assert not (desk.place.cwd / "ran").exists()
+
+
+@pytest.mark.skipif(not shutil.which("sudo") or os.geteuid() == 0, reason="sudo would ask for nothing here")
+async def test_T16_sudo_fails_at_once(desk):
+    result = await desk.shell("sudo -k id", timeout=10)
+    assert result.outcome is CallOutcome.ERROR
+    assert "Timed out" not in result.text
+
+
+@pytest.mark.parametrize("helper", ["SUDO_ASKPASS", "SSH_ASKPASS", "GIT_ASKPASS"])
+async def test_T16_no_helper_asks_for_a_password_in_a_window(desk, helper):
+    """What sudo, ssh and git do without a terminal, as their manuals say it, where a helper is named."""
+    desk.place.environ.update({helper: "touch asked", "DISPLAY": ":0"})
+    await desk.shell(
+        "(: </dev/tty) || ${SUDO_ASKPASS:-:}; [ $SSH_ASKPASS_REQUIRE = never ] || ${SSH_ASKPASS:-:};"
+        " ${GIT_ASKPASS-${SSH_ASKPASS:-:}}"
+    )
+    assert not (desk.place.cwd / "asked").exists()
+
+
+async def test_T13_a_program_gets_the_signals_that_a_shell_would_give_it(desk):
+    """SIGPIPE ends `yes`; were it ignored, `yes` would complain instead."""
+    result = await desk.shell("yes | head -1; echo ${PIPESTATUS[0]}; trap; grep -E 'Sig(Ign|Blk)' /proc/self/status")
+    lines = result.text.splitlines()
+    assert lines[:2] == ["y", "141"]
+    ignored, blocked = (int(line.split()[1], 16) & 0x7FFF_FFFF for line in lines[2:4])  # above are the C library's own
+    assert (ignored, blocked) == (0, 0)
 
 
 async def test_D05_the_model_gets_the_last_frame_of_progress(desk):
@@ -229,3 +327,13 @@ def test_shown_is_the_command_and_touches_name_command_and_folder(desk):
     touch = terminal.touches({"command": "ls", "workdir": "../.ssh"}, desk.place)
     assert touch.runs == ("ls",)
     assert touch.reads == (Path(desk.place.cwd.parent / ".ssh"),)
+
+
+async def test_E10_a_session_whose_folder_moved_is_told_how_to_follow_it(desk):
+    desk.place.cwd.rename(desk.place.cwd.with_name("moved"))
+    result = await desk.shell("echo one")
+    assert result.outcome is CallOutcome.ERROR
+    assert f"The folder {desk.place.cwd} does not exist, so nothing was run." in result.text
+    assert "hermes sessions relink" in result.text
+    elsewhere = await desk.shell("echo one", workdir="nowhere")
+    assert "relink" not in elsewhere.text

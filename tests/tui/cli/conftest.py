@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
+import socketserver
 import sqlite3
 import subprocess
 import sys
@@ -11,11 +13,14 @@ import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
-WAIT_S = 20
+from session.db import SessionDB
+from session.models import Finish, Message, Role, Session, TitleSource
+
+WAIT_S = 45  # half of a start is work, and the machine may be busy
 
 
 class Command:
@@ -83,6 +88,67 @@ def hermes(hermes_home: Path, tmp_path: Path) -> Command:
     return Command(hermes_home, cwd)
 
 
+class Done(NamedTuple):
+    """What a command came to. A mistake in the command line counts as a 2, too."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def sessions(
+    hermes: Command, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., Done]:
+    """Run `hermes sessions …` in this process, with the home and the folder of `hermes`."""
+    from tui.cli.dispatch import dispatch
+
+    for name, value in hermes.environ.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(hermes.cwd)
+
+    def run(*arguments: str) -> Done:
+        capsys.readouterr()
+        code = dispatch(["sessions", *arguments])
+        return Done(code, *capsys.readouterr())
+
+    return run
+
+
+@pytest.fixture
+def conversation(hermes: Command) -> Callable[..., str]:
+    """Store a conversation: each text by the person and the assistant in turn; its id. Keywords replace fields."""
+    numbers = itertools.count(1)
+
+    def create(*said: str, **fields: Any) -> str:
+        number = next(numbers)
+        values = {
+            "id": f"2026010{number}-000000-aaaa",
+            "source": "chat",
+            "title": f"talk {number}",
+            "title_source": TitleSource.DERIVED,
+            "cwd": str(hermes.cwd),
+            "workspace": str(hermes.cwd),
+            "created_at": float(number),
+            "last_activity_at": float(number),
+        }
+        session = Session(**(values | fields))
+        db = SessionDB.open(hermes.home / "state.db")
+        db.write(lambda tables: tables.sessions.create(session)).result()
+        for place, text in enumerate(said):
+            role, finish = (Role.ASSISTANT, Finish.STOP) if place % 2 else (Role.USER, None)
+            row = Message(session.id, role, text, session.created_at, finish=finish)
+            db.write(lambda tables, row=row: tables.messages.append(row)).result()
+        db.close()
+        return session.id
+
+    return create
+
+
 @pytest.fixture
 def model_says() -> Iterator[Callable[..., str]]:
     """Start a server whose every answer is the given text or status, after some failures; its base URL."""
@@ -116,3 +182,71 @@ def model_says() -> Iterator[Callable[..., str]]:
     for server in running:
         server.shutdown()
         server.server_close()
+
+
+Rule = Callable[[str, dict[str, Any]], "tuple[int, object] | None"]
+
+
+class RawServer:
+    """A model server over raw sockets, which answers as its rule says; else with "ready", or a call of the first tool.
+
+    The rule gets the path and the JSON of each request, and gives a status and a body, or None.
+    """
+
+    def __init__(self, rule: Rule) -> None:
+        self.heads: list[str] = []
+        self.bodies: list[dict[str, Any]] = []
+        server = self
+
+        class Connection(socketserver.StreamRequestHandler):
+            def handle(self) -> None:
+                head = b""
+                while not head.endswith(b"\r\n\r\n"):
+                    if not (line := self.rfile.readline()):
+                        return
+                    head += line
+                size = next(
+                    (int(line[15:]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")), 0
+                )
+                self.wfile.write(server.answer(head.decode(), self.rfile.read(size), rule))
+
+        self._server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Connection)
+        self._server.daemon_threads = True
+        self.base_url = f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def answer(self, head: str, raw: bytes, rule: Rule) -> bytes:
+        path = head.split(" ")[1]
+        body: dict[str, Any] = json.loads(raw or b"{}")
+        self.heads.append(head)
+        self.bodies.append(body)
+        status, said = rule(path, body) or (200, _answered(body))
+        text = said if isinstance(said, str) else json.dumps(said)
+        lines = [f"HTTP/1.1 {status} X", f"Content-Length: {len(text.encode())}", "Connection: close", "", text]
+        return "\r\n".join(lines).encode()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+def _answered(body: dict[str, Any]) -> str:
+    is_over = body["messages"][-1]["role"] == "tool" or "tools" not in body
+    function = {"name": "note", "arguments": '{"word": "ready"}'}
+    call = {"index": 0, "id": "c1", "type": "function", "function": function}
+    delta = {"content": "ready"} if is_over else {"tool_calls": [call]}
+    chunk = {"choices": [{"index": 0, "delta": delta, "finish_reason": "stop" if is_over else "tool_calls"}]}
+    return f"data: {json.dumps(chunk)}\n\ndata: [DONE]\n\n"
+
+
+@pytest.fixture
+def raw_server() -> Iterator[Callable[[Rule], RawServer]]:
+    running: list[RawServer] = []
+
+    def serve(rule: Rule) -> RawServer:
+        running.append(RawServer(rule))
+        return running[-1]
+
+    yield serve
+    for server in running:
+        server.close()

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tui.cli.command_line_page import command_line_page
+
 if TYPE_CHECKING:
     from conftest import Command
 
@@ -61,16 +63,27 @@ def test_a_mistake_in_the_command_line_is_one_line_and_2(hermes: Command, argume
     assert b"-h` shows" in done.stderr
 
 
-@pytest.mark.parametrize("option", [("--yolo",), ("--mode", "accept-edits"), ("--mode", "plan"), ("--mode=plan",)])
-@pytest.mark.parametrize("command", [(), ("tui",), ("chat", "-q", "hello")])
-def test_modes_that_ask_less_are_refused(hermes: Command, command: tuple[str, ...], option: tuple[str, ...]) -> None:
-    done = hermes.run(*command, *option)
-    assert done.returncode == 2
-    assert b"not there yet" in done.stderr
+@pytest.mark.parametrize("form", ["--json", "--stream-json"])
+def test_a_mistake_in_the_command_line_is_an_object_for_a_program(hermes: Command, form: str) -> None:
+    done = hermes.run("chat", form, "--mode", "nonsense", "-q", "x")
+    told = json.loads(done.stdout)
+    assert (done.returncode, told["exit_reason"], told["error"]["kind"]) == (2, "error", "usage")
+    assert done.stderr.decode() == f"hermes: {told['error']['message']}\n"
+    assert told.get("type") == ("result" if form == "--stream-json" else None)
+    other = hermes.run("sessions", "list", "--json", "--limit", "none")
+    assert (other.returncode, list(json.loads(other.stdout))) == (2, ["error"])
 
 
-def test_mode_ask_is_what_there_is(hermes: Command) -> None:
-    assert hermes.run("chat", "-q", "help", "--mode", "ask").returncode == 0
+@pytest.mark.parametrize("command", [("chat", "-q", "hello"), ("sessions", "list"), ()])
+def test_an_empty_profile_name_never_means_the_one_in_use(hermes: Command, command: tuple[str, ...]) -> None:
+    done = hermes.run(*command, "-p", "")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"an empty one" in done.stderr
+    assert not (hermes.home / "state.db").exists()
+
+
+def test_the_page_of_the_command_line_is_as_the_parsers_are() -> None:
+    assert (ROOT / "docs" / "command-line.md").read_text() == command_line_page(), "run: make commandline"
 
 
 def test_help_names_every_command(hermes: Command) -> None:
@@ -132,30 +145,6 @@ def test_textual_is_loaded_with_its_settings_and_the_environment_of_children_is_
     _, written = in_terminal(hermes, program=(sys.executable, "-c", code))
     assert b"given False" in written
     assert b"120 none" in written
-
-
-def test_sessions_are_listed_and_exported(hermes: Command) -> None:
-    assert b"no sessions yet" in hermes.run("sessions", "list").stderr
-    hermes.run("chat", "-q", "run echo one")
-    hermes.run("chat", "-q", "help")
-    listed = json.loads(hermes.run("sessions", "list", "--json").stdout)
-    assert [session["title"] for session in listed] == ["help", "run echo one"]
-    assert len(json.loads(hermes.run("sessions", "list", "--json", "--limit", "1").stdout)) == 1
-    assert listed[1]["id"] in hermes.run("sessions", "list").stdout.decode()
-    exported = json.loads(hermes.run("sessions", "export", listed[1]["id"], "--json").stdout)
-    assert [row["role"] for row in exported["messages"] if row["role"] != "notice"] == [
-        "user",
-        "assistant",
-        "tool",
-        "assistant",
-    ]
-    assert exported["messages"][2 if len(exported["messages"]) == 5 else 1]["calls"][0]["name"] == "terminal"
-
-
-def test_exporting_what_is_not_there_is_one_sentence(hermes: Command) -> None:
-    done = hermes.run("sessions", "export", "x", "--json")
-    assert (done.returncode, done.stdout) == (1, b"")
-    assert b"There is no session x." in done.stderr
 
 
 def test_the_log_is_private_and_can_be_shown(hermes: Command) -> None:

@@ -217,6 +217,32 @@ def test_a_name_of_capitals_goes_to_env_and_its_copy_leaves_the_config(hermes: C
     assert "SOME_NAME" not in config.read_text() + env.read_text()
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("model.default", "sk-test-0123456789"),
+        ("providers.mine.extra_headers", "{X-Mine: Token sk-test-0123456789}"),
+        ("providers.sk-test-0123456789.base_url", "http://127.0.0.1:1/v1"),
+    ],
+)
+def test_a_known_key_never_goes_into_the_config_file(hermes: Command, key: str, value: str) -> None:
+    assert hermes.run("config", "set", "A_KEY", "sk-test-0123456789").returncode == 0
+    before = (hermes.home / "config.yaml").read_bytes()
+    done = hermes.run("config", "set", key, value)
+    assert (done.returncode, done.stderr.count(b"\n"), b"A_KEY" in done.stderr) == (1, 1, True)
+    assert b"sk-test-0123456789" not in done.stdout + done.stderr
+    assert (hermes.home / "config.yaml").read_bytes() == before
+
+
+def test_a_variable_that_only_the_environment_has_is_told_from_one_that_nothing_has(hermes: Command) -> None:
+    hermes.environ["SOME_KEY"] = "sk-test-0123456789"
+    found, missing = (hermes.run("config", "get", name) for name in ("SOME_KEY", "OTHER_KEY"))
+    assert (found.returncode, missing.returncode) == (1, 1)
+    assert b"SOME_KEY is not set in" in found.stderr
+    assert b"The environment has it" in found.stderr
+    assert b"environment" not in missing.stderr
+
+
 @pytest.mark.parametrize("name", ["PATH", "LD_PRELOAD", "PYTHONPATH", "BASH_ENV", "HERMES_HOME", "HERMES_YOLO_MODE"])
 def test_a_dangerous_name_is_refused(hermes: Command, name: str) -> None:
     done = hermes.run("config", "set", name, "x")
@@ -256,6 +282,19 @@ def test_an_editor_that_is_not_there_is_one_sentence(hermes: Command) -> None:
     done = hermes.run("config", "edit")
     assert (done.returncode, done.stderr.count(b"\n")) == (1, 1)
     assert not list(hermes.home.glob("config-*.yaml"))
+
+
+@pytest.mark.parametrize("script", ['rm "$1"', 'rm "$1"; mkdir "$1"', 'rm "$1"; exit 1'])
+def test_an_editor_that_takes_the_copy_away_is_one_sentence(hermes: Command, tmp_path: Path, script: str) -> None:
+    editor = tmp_path / "editor"
+    editor.write_text(f"#!/bin/sh\n{script}\n")
+    editor.chmod(0o755)
+    before = (hermes.home / "config.yaml").read_text()
+    hermes.environ |= {"VISUAL": " ", "EDITOR": str(editor)}
+    done = hermes.run("config", "edit")
+    assert (done.returncode, done.stderr.count(b"\n")) == (1, 1)
+    assert str(editor) in done.stderr.decode()
+    assert (hermes.home / "config.yaml").read_text() == before
 
 
 def test_a_setting_of_one_run_holds_in_it_and_a_bad_one_is_told(hermes: Command) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import socket
@@ -16,6 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+
+from session.db import SessionDB
+from session.lease import Claim
 
 if TYPE_CHECKING:
     from conftest import Command
@@ -120,7 +122,37 @@ def test_names_of_secrets_are_told_and_no_value(hermes: Command, model_server: C
     assert KEY.encode() not in done.stdout + done.stderr
 
 
+def test_a_key_that_only_the_environment_has_is_noted_once_there_are_several_profiles(hermes: Command) -> None:
+    hermes.environ.update(OPENAI_API_KEY=KEY, GROQ_API_KEY=KEY)
+    (hermes.home / ".env").write_text("GROQ_API_KEY=gsk-0123456789\n")
+    assert "from the environment alone" not in told(examined(hermes, "--offline"), "secrets")
+    (hermes.home / "profiles" / "other").mkdir(parents=True)
+    assert "default has OPENAI_API_KEY from the environment alone" in told(
+        examined(hermes, "--offline"), "secrets", "note"
+    )
+    assert "from the environment alone" not in told(examined(hermes, "--offline", "-p", "other"), "secrets")
+
+
+def test_to_look_at_another_profile_changes_nothing_in_the_first(hermes: Command) -> None:
+    (hermes.home / ".env").write_text(f"MY_KEY={KEY}\n")
+    (hermes.home / ".env").chmod(0o644)
+    (hermes.home / "profiles" / "other").mkdir(parents=True)
+    before = contents(hermes.home)
+    examined(hermes, "--offline", "-p", "other")
+    assert contents(hermes.home) == before
+
+
 # --- what is wrong
+
+
+@pytest.mark.parametrize("name", [".env", "config.yaml", "trust.json"])
+def test_a_folder_where_a_file_belongs_is_to_be_moved_away(hermes: Command, name: str) -> None:
+    (hermes.home / name).unlink(missing_ok=True)
+    (hermes.home / name).mkdir(mode=0o755)
+    code = hermes.run("doctor", "--offline").returncode
+    said = told(examined(hermes, "--offline", exit_code=code), "home", "warning")
+    assert f"{name} is a folder where a file belongs. move" in said
+    assert f"chmod 700 {hermes.home}/{name}" not in said
 
 
 def test_a_config_that_cannot_be_read_is_a_problem(hermes: Command) -> None:
@@ -165,13 +197,16 @@ def test_a_machine_without_programs_or_utf8_is_told(hermes: Command, tmp_path: P
     assert "not UTF-8 (LC_ALL=C)" in told(found, "environment", "warning")
 
 
-@pytest.mark.skipif(not Path("/proc/locks").exists(), reason="only Linux tells who holds a lock")
 def test_who_holds_a_session_is_told_without_taking_it(hermes: Command) -> None:
     hermes.run("chat", "-q", "help", "--model", "demo")
-    lease = next((hermes.home / "locks").glob("2*.lock"))
-    with lease.open("r+") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        assert f"{lease.name} is held by process {os.getpid()}" in told(examined(hermes, "--offline"), "database", "ok")
+    [(session_id,)] = hermes.query("SELECT id FROM sessions")
+    db = SessionDB.open(hermes.home / "state.db")
+    try:
+        db.write(lambda tables: tables.leases.take(Claim(session_id, "a token", "tui"), 1.0)).result()
+        found = told(examined(hermes, "--offline"), "database", "ok")
+    finally:
+        db.close()
+    assert f"Session {session_id} is held by process {os.getpid()} on {socket.gethostname()}." in found
 
 
 # --- model servers

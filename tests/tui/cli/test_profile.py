@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agent.config.profile_name import RESERVED
-from tui.cli.arguments import PROFILE_VERBS, parse
+from tui.cli.arguments import parse
 from tui.cli.options import ChatOptions, TuiOptions
+from tui.cli.profile_arguments import VERBS
 
 if TYPE_CHECKING:
     from conftest import Command
@@ -122,7 +123,7 @@ def test_a_key_of_the_environment_is_not_for_a_profile_that_is_named(hermes: Com
     assert hermes.run("chat", "-q", "hi").stdout == b"hello\n"
     done = hermes.run("-p", "work", "chat", "-q", "hi")
     assert done.returncode == 1
-    assert b"needs a key. Put OWN_KEY=" in done.stderr
+    assert b"put OWN_KEY=... into " in done.stderr
     assert b"are for the profile hermes was started for" in done.stderr
     assert b"sk-ambient" not in done.stderr
 
@@ -144,7 +145,7 @@ def test_deleting_asks_for_the_name(hermes: Command):
             while b"to delete it: " not in seen:
                 seen += process.stderr.read1(1000)
             os.write(primary, f"{typed}\n".encode())
-            assert process.wait(10) == code
+            assert process.wait(20) == code
         os.close(primary)
         os.close(secondary)
         assert (hermes.home / "profiles/work").exists() == bool(code)
@@ -191,4 +192,4 @@ def set_version(path: os.PathLike[str], version: int) -> int:
 
 def test_each_verb_has_help(hermes: Command):
     shown = hermes.run("profile", "-h").stdout.decode()
-    assert all(f"\n    {verb}" in shown for verb in PROFILE_VERBS)
+    assert all(f"\n    {verb}" in shown for verb in VERBS)

@@ -54,7 +54,7 @@ def test_a_typed_value_is_not_shown(hermes: Command) -> None:
         str(hermes.path), ["secrets", "set", "WORK_KEY"], env=hermes.environ, cwd=str(hermes.cwd), timeout=15
     )
     child.expect_exact("WORK_KEY (not shown): ")
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 15
     while child.getecho() and time.monotonic() < deadline:
         time.sleep(0.01)
     child.sendline(KEY)
@@ -94,6 +94,17 @@ def test_what_cannot_be_saved_is_one_sentence(hermes: Command, name: str, value:
     assert said.decode() in json.loads(done.stdout)["error"]
 
 
+@pytest.mark.parametrize("raw", [b"A_KEY=\xff\xfe\n", b"sk-no-name-to-it-0123456789\n"])
+def test_a_list_says_what_of_the_file_could_not_be_read(hermes: Command, raw: bytes) -> None:
+    (hermes.home / ".env").write_bytes(raw)
+    for words in (("secrets", "list"), ("secrets", "list", "--json")):
+        done = hermes.run(*words)
+        assert done.returncode == 0
+        assert b".env" in done.stderr
+        assert b"line 1" in done.stderr
+        assert b"sk-no" not in done.stdout + done.stderr
+
+
 def test_unset_says_what_is_left(hermes: Command) -> None:
     save(hermes, "OPENAI_API_KEY", KEY)
     hermes.environ["OPENAI_API_KEY"] = "sk-other"
@@ -102,15 +113,15 @@ def test_unset_says_what_is_left(hermes: Command) -> None:
     assert second == {**first, "was_set": False}
 
 
-def test_neither_chat_nor_an_export_nor_a_list_shows_a_secret(hermes: Command, model_says: Callable[..., str]) -> None:
+def test_neither_chat_nor_a_conversation_nor_a_list_shows_a_secret(
+    hermes: Command, model_says: Callable[..., str]
+) -> None:
     """Not even where the model, or the person, said it."""
     hermes.serve_model(model_says(f"your key is {KEY}"))
     save(hermes, "WORK_KEY", KEY)
     shown = [hermes.run("chat", "-q", f"say {KEY}", *more) for more in ((), ("--json",))]
     session = json.loads(shown[1].stdout)["session_id"]
-    shown += [
-        hermes.run("sessions", *words) for words in (("list",), ("list", "--json"), ("export", session, "--json"))
-    ]
+    shown += [hermes.run("sessions", *words) for words in (("list",), ("list", "--json"), ("show", session, "--json"))]
     assert all(done.returncode == 0 for done in shown)
     assert all(KEY.encode() not in done.stdout + done.stderr for done in shown)
     assert json.loads(shown[1].stdout)["text"] == "your key is [WORK_KEY]"

@@ -105,7 +105,7 @@ def test_C25_nothing_of_a_project_acts_before_trust(
 def test_C25_a_run_without_a_screen_says_what_it_ignores(hermes: Command, repo: Path) -> None:
     done = hermes.run("chat", "-q", "help", "--model", "demo")
     assert done.returncode == 0
-    assert "brings 1 file that would act; without --trust nothing of that does" in done.stderr.decode()
+    assert "brings 2 files that would act; without --trust nothing of that does" in done.stderr.decode()
 
 
 def test_C25_a_run_without_a_screen_trusts_only_by_its_own_flag(hermes: Command, repo: Path, evil: Evil) -> None:

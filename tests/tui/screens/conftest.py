@@ -10,17 +10,19 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
+from msgspec.structs import force_setattr, replace
 from textual.pilot import Pilot
 
+from agent.approvals.details import NO_DETAILS, Details, encoded
+from agent.approvals.inbox import Answer
 from agent.hub import Hub
 from agent.profile import Profile
 from agent.profiles import Front, OpenProfiles
 from agent.providers.base import Delta, ErrorKind, ModelRequest, ProviderError, Reply, TextPart
-from session.models import Finish, ToolCall, Usage
+from session.models import ApprovalRequest, Finish, ToolCall, Usage
 from tui.app import HermesApp
 
-WAIT_S = 10
+WAIT_S = 15
 QUIET_MS = 150  # shorter than a person's, so that the tests are quick; the rule is the same
 
 
@@ -114,9 +116,12 @@ class Desk:
         await self.pilot.press(*keys)
 
     async def until(self, holds: Callable[[], object]) -> None:
-        async with asyncio.timeout(WAIT_S):
-            while not holds():
-                await self.pilot.pause(0.01)
+        """Wait for it; where it does not come, say what the screen was."""
+        started_s = time.monotonic()
+        while not holds():
+            if time.monotonic() - started_s > WAIT_S:
+                raise TimeoutError(f"after {WAIT_S} s, on {self.app.screen_stack}:\n{self.text}")
+            await self.pilot.pause(0.01)
 
     async def idle(self) -> None:
         await self.until(lambda: not self.main.runtime.is_busy)
@@ -125,6 +130,29 @@ class Desk:
         """The modal, armed."""
         await self.until(lambda: getattr(self.app.screen, "is_armed", False))
         return self.app.screen
+
+    def arm_late(self) -> None:
+        """From now on no quiet time ends, however slow the machine: for what must not decide before it has."""
+        force_setattr(self.hub.profile.settings.approvals, "arm_ms", 60_000)
+        self.app.screen._quiet_s = 60.0
+
+    def asks(self, shown: str, details: Details = NO_DETAILS, tool: str = "terminal", **fields) -> asyncio.Task[Answer]:
+        """Put a question about a call into the inbox, as a turn does; the task gives the answer."""
+        facts = {"id": f"ask_{len(self.hub.pending()) + 1}", "call_id": "call_1", "why": "runs a command", **fields}
+        request = ApprovalRequest(
+            session_id=self.shown, tool=tool, shown=shown, opened_at=1.0, details=encoded(details), **facts
+        )
+
+        async def wait() -> Answer:
+            try:
+                return await self.hub._parts.inbox.wait(request, 0)
+            finally:
+                if self.app.is_running:
+                    self.main._ask()
+
+        task = asyncio.create_task(wait())
+        asyncio.get_running_loop().call_soon(self.main._ask)
+        return task
 
 
 Open = Callable[..., AbstractAsyncContextManager[Desk]]
@@ -137,7 +165,7 @@ def script() -> Script:
 
 @pytest.fixture
 def desk(tmp_path: Path, script: Script) -> Open:
-    """`async with desk() as d`: a screen on a new session. `env` adds to the environment."""
+    """`async with desk() as d`: a screen on a new session. `env` adds to the environment, `config` to config.yaml."""
 
     @asynccontextmanager
     async def opened(
@@ -146,12 +174,14 @@ def desk(tmp_path: Path, script: Script) -> Open:
         theme: str = "dark",
         clock: Callable[[], float] = time.monotonic,
         arm_ms: int = QUIET_MS,
+        timeout_s: int = 0,
+        config: str = "",
     ):
         home, work = tmp_path / "home", tmp_path / "work"
         home.mkdir(mode=0o700, exist_ok=True)
         work.mkdir(exist_ok=True)
         (home / "config.yaml").write_text(
-            f"probe_local: false\napprovals: {{arm_ms: {arm_ms}}}\ndisplay: {{theme: {theme}}}\n"
+            f"probe_local: false\napprovals: {{arm_ms: {arm_ms}, timeout: {timeout_s}}}\ndisplay: {{theme: {theme}}}\n{config}"
         )
         environ = {"HERMES_HOME": str(home), "PATH": "/usr/local/bin:/usr/bin:/bin", **(env or {})}
         profile = Profile.load(environ)

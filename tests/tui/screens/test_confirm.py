@@ -32,7 +32,7 @@ async def test_yes_sends_the_draft_and_is_not_asked_again(desk, script):
 
 
 async def test_keys_typed_ahead_confirm_nothing(desk, script):
-    async with desk(env=ENV, arm_ms=2_000) as d:
+    async with desk(env=ENV, arm_ms=5_000) as d:
         await d.send("hello")
         await d.until(lambda: isinstance(d.app.screen, ConfirmScreen))
         await d.press("y", "1", "enter", "y")

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import re
 
 import pytest
+from msgspec.structs import replace
 from textual import events
 
+from agent.providers.base import ErrorKind, ProviderError
+from agent.providers.retry import RetryingProvider
 from agent.runtime import Live
 
 MARKUP = r"[/ [/] [bold]x [red ] [@click=app.quit]x[/] \[x]"
@@ -31,7 +35,7 @@ async def test_the_sidebar_the_status_row_and_the_figure_follow_a_turn(desk, scr
         gate.set()
         await d.until(lambda: "○ idle · demo" in d.text)
         await d.send("more")
-        await d.until(lambda: "1k/32k 3%" in d.text)
+        await d.until(lambda: "1k/32k" in d.text and "3%" in d.text)
 
 
 # --- the queue
@@ -46,7 +50,7 @@ async def test_enter_while_a_turn_runs_queues_and_each_prompt_is_its_own_turn(de
         await d.until(lambda: d.main.runtime.is_busy)
         await d.send("two")
         await d.send("three")
-        assert "2 queued" in d.text and "1 two" in d.text
+        await d.until(lambda: "2 queued" in d.text and "1 two" in d.text)
         gate.set()
         await d.until(lambda: len(script.requests) == 3)
         await d.idle()
@@ -189,9 +193,9 @@ async def test_a_command_for_idle_sessions_is_refused_while_a_turn_runs(desk, sc
     async with desk() as d:
         await d.send("one")
         await d.until(lambda: script.requests)
-        await d.send("/personality concise")
+        await d.send("/redo")
         await d.until(lambda: d.toasts)
-        assert "has to wait" in d.toasts[-1] and d.draft == "/personality concise"
+        assert "has to wait" in d.toasts[-1] and d.draft == "/redo"
 
 
 async def test_an_error_of_a_command_is_its_sentence_and_the_line_can_be_mended(desk):
@@ -201,12 +205,14 @@ async def test_an_error_of_a_command_is_its_sentence_and_the_line_can_be_mended(
         assert "nosuchprovider" in d.toasts[-1] and d.draft == "/model nosuchprovider:x[/]"
 
 
-async def test_help_is_a_page_with_commands_and_keys_and_esc_closes_it(desk):
+async def test_help_is_a_list_of_commands_and_keys_and_esc_closes_it(desk):
     async with desk() as d:
         await d.write("draft")
         await d.press("home", "ctrl+k")
         await d.send("/help")
-        await d.until(lambda: "esc closes" in d.text and "/personality" in d.text)
+        await d.until(lambda: "esc closes" in d.text and "/branch" in d.text)
+        await d.press(*"/personality")
+        await d.until(lambda: "/branch" not in d.text and "/personality" in d.text)
         await d.press("escape")
         await d.until(lambda: d.app.screen is d.main)
 
@@ -288,6 +294,20 @@ async def test_stored_sessions_are_listed_and_open_as_they_were(desk, script):
         await d.until(lambda: "remember this" in d.text)
 
 
+async def test_E10_a_session_whose_folder_moved_says_so_when_it_is_opened(desk, script, tmp_path):
+    script.says("remember this")
+    async with desk() as d:
+        await d.send("one")
+        await d.idle()
+        session_id = d.shown
+    (tmp_path / "work").rename(tmp_path / "moved")
+    async with desk() as d:
+        (tmp_path / "work").rmdir()
+        await d.until(lambda: "one" in d.text)
+        await d.press("alt+down")
+        await d.until(lambda: any(f"hermes sessions relink {session_id}" in toast for toast in d.toasts))
+
+
 # --- the screen itself
 
 
@@ -320,7 +340,7 @@ async def test_a_terminal_too_small_says_so_and_comes_back_with_the_draft(desk, 
     async with desk() as d:
         await d.write("my draft")
         await d.pilot.resize_terminal(*size)
-        assert "│" not in d.text
+        await d.until(lambda: "│" not in d.text)
         await d.pilot.resize_terminal(110, 32)
         await d.until(lambda: "my draft" in d.text)
 
@@ -347,16 +367,16 @@ async def test_nothing_is_painted_while_idle(desk, script):
         assert not painted
 
 
-async def test_what_is_typed_or_pasted_while_the_sidebar_has_the_focus_goes_into_the_draft(desk):
+async def test_what_is_typed_while_the_sidebar_has_the_focus_is_looked_for_and_the_draft_stays(desk):
     async with desk() as d:
         await d.press("tab")
         assert d.app.focused is d.main.sessions
         await d.press("a", "b")
-        assert d.draft == "ab"
-        await d.press("tab")
         d.app.post_message(events.Paste("c\nd"))
-        await d.until(lambda: d.draft == "abc\nd")
+        await d.until(lambda: "/ abc d▏ 0 found" in d.text)
+        await d.press("escape", "escape")
         assert d.app.focused is d.main.composer
+        assert (d.draft, "▏" in d.text) == ("", False)
 
 
 @pytest.mark.parametrize("rows", [6, 7, 8, 9])
@@ -379,13 +399,42 @@ async def test_a_store_that_fails_is_a_sentence_and_the_screen_stays(desk, scrip
         assert d.app.is_running
 
 
-@pytest.mark.parametrize("cols", [*range(30, 40), 49])
+@pytest.mark.parametrize("cols", [30, 31, 39])
 async def test_a_screen_that_cannot_hold_the_sidebar_does_not_show_it_and_says_so(desk, cols: int):
     async with desk(size=(cols, 12)) as d:
         await d.press("ctrl+b")
-        assert not d.main.sidebar.display and "50 columns" in d.toasts[-1]
+        assert not d.main.sidebar.display and "40 columns" in d.toasts[-1]
         await d.pilot.resize_terminal(60, 12)
+        await d.press("ctrl+b")
         assert d.main.sidebar.display
         await d.pilot.resize_terminal(cols, 12)
+        assert not d.main.sidebar.display
         await d.write("draft")
-        assert d.app.is_running
+        await d.until(lambda: d.draft == "draft")
+
+
+async def test_A32_the_time_until_the_next_attempt_counts_down_on_the_screen_and_esc_ends_it(desk, script):
+    script.answers.append(ProviderError(ErrorKind.RATE_LIMIT, "Slow down.", may_retry=True, retry_after_s=200))
+    async with desk() as d:
+        s = d.main.runtime.s
+        s.parts = replace(s.parts, provider_for=lambda _: RetryingProvider(script))
+        await d.send("go")
+        await d.until(lambda: re.search(r"asks again in 3m \d\ds \(2 of 4\)", d.text))
+        first = re.search(r"asks again in 3m (\d\d)s", d.text)
+        await d.until(lambda: first and f"3m {int(first[1]) - 1:02}s" in d.text)
+        await d.press("escape")
+        await d.idle()
+        assert "asks again" not in d.text
+        assert len(script.requests) == 1
+
+
+async def test_the_page_keys_scroll_the_conversation_while_a_draft_is_typed(desk, script):
+    async with desk() as d:
+        script.says("\n\n".join(f"line {number}" for number in range(200)))
+        await d.send("hello")
+        await d.until(lambda: "line 199" in d.text)
+        await d.press("x", "pageup")
+        await d.until(lambda: "line 199" not in d.text)
+        await d.press("pagedown")
+        await d.until(lambda: "line 199" in d.text)
+        assert d.draft == "x"

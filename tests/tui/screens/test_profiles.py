@@ -118,3 +118,28 @@ async def test_a_rename_onto_a_profile_that_is_open_here_too_leaves_both_as_they
     assert (d.app.screen, d.shown, d.main.hub.profile.name) == (main, shown, "work")
     await enter(d, taken)
     assert d.main.hub.profile.name == taken
+
+
+async def test_each_profile_lists_its_own_sessions_and_a_link_holds_when_one_gets_another_name(two):
+    d = two
+    d.script.says("from default")
+    await d.send("of the first")
+    await d.until(lambda: "from default" in d.text)
+    await d.idle()
+    await enter(d, "work")
+    d.script.says("from work")
+    await d.send("of the second")
+    await d.until(lambda: "from work" in d.text)
+    await d.idle()
+    of_work = d.shown
+    await d.press("alt+s")
+    await d.until(lambda: d.main.sessions.has_focus)
+    titles = [d.main.sessions.line(key).session.title for key in d.main.sessions.keys]
+    assert titles == ["of the second"]
+    await d.press("escape")
+    await d.send("/profile rename labour")
+    await d.until(lambda: d.main.hub.profile.name == "labour" and d.app.screen is d.main and d.main.is_mounted)
+    await d.send("/new")
+    await d.until(lambda: d.shown != of_work)
+    await d.send(f"/resume @session:work/{of_work}")
+    await d.until(lambda: d.shown == of_work)

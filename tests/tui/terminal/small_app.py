@@ -92,7 +92,7 @@ def main(folder: Path) -> int:
             terminal,
             Hooks(ending.lost_terminal, lambda: None, lambda is_enter: None),
             esc_delay_s=0.1,
-            ask_sync=False,
+            ask="",
         )
         catch_crashes(app, lambda error: print(repr(error), file=crashes, flush=True))
         with diverted_output(log):

@@ -71,7 +71,8 @@ def test_F07_the_wait_for_a_bare_esc_is_longer_over_ssh_and_settable() -> None:
         b"\x1b[<64;-1;-1M",
         b"\x1b[99999999999999u",
         b"\x1b[?62;22c",
-        b"\x1b]11;rgb:1e1e/1e1e/2e2e\x1b\\",
+        b"\x1b]10;rgb:1e1e/1e1e/2e2e\x1b\\",
+        b"\x1b]11;?\x07",
         b"\x1bP>|tmux 3.4\x1b\\",
         b"\x1b[27;1:1u",
         b"\xff\xc3",
@@ -79,6 +80,14 @@ def test_F07_the_wait_for_a_bare_esc_is_longer_over_ssh_and_settable() -> None:
 )
 def test_a_report_nobody_asked_for_types_nothing_and_eats_nothing(report: bytes) -> None:
     assert pressed(report, b"\x1b[Aq") == ["up", "q"]
+
+
+@pytest.mark.parametrize("cut", [2, 4, 12, 27])
+def test_the_background_that_a_terminal_tells_types_nothing_wherever_its_reads_end(cut: int) -> None:
+    answer = b"\x1b]11;rgb:fafa/fafa/f7f7\x1b\\"
+    keyboard = Keyboard(0.1)
+    messages = [*keyboard.feed(answer[:cut]), *keyboard.feed(answer[cut:]), *keyboard.feed(b"q")]
+    assert names(messages) == ["TerminalBackground", "q"]
 
 
 @pytest.mark.parametrize("cut", range(1, 40))

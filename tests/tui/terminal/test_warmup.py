@@ -17,8 +17,9 @@ from tui.warmup import Warmup, pausing_imports
 
 @pytest.fixture(autouse=True)
 def collector() -> Iterator[None]:
-    yield
     gc.unfreeze()
+    yield
+    gc.freeze()
     gc.enable()
 
 

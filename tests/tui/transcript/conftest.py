@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 
 import pytest
 from textual.app import App, ComposeResult
+from textual.events import MouseDown, MouseEvent, MouseMove, MouseUp
 from textual.pilot import Pilot
 from textual.strip import Strip
 from textual.theme import BUILTIN_THEMES
@@ -17,9 +19,11 @@ from tui.transcript.blocks import Block
 from tui.transcript.drawing import Sheet
 from tui.transcript.layout import Layout
 from tui.transcript.palette import palette_of
+from tui.transcript.reading import ReadingView
 from tui.transcript.view import TranscriptView, import_formatting
 
 AT = Stamp("default", "s", 1)
+WAIT_S = 15
 
 
 class Told:
@@ -53,6 +57,21 @@ class Screen(App[None]):
         yield TextArea()
 
 
+class ReadingScreen(App[None]):
+    """A transcript to read in above a composer that holds the focus. What is copied is kept."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.copied: list[str] = []
+
+    def compose(self) -> ComposeResult:
+        yield ReadingView()
+        yield TextArea()
+
+    def copy_to_clipboard(self, text: str) -> None:
+        self.copied.append(text)
+
+
 class Stage:
     """The transcript in a running app."""
 
@@ -68,6 +87,35 @@ class Stage:
         strips = self.app.screen._compositor.render_strips()  # pyright: ignore[reportPrivateUsage]
         rows = strips[region.y : region.bottom]
         return [row.crop(region.x, region.right - 1).text.rstrip() for row in rows]
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines)
+
+    async def press(self, *keys: str) -> None:
+        await self.pilot.press(*keys)
+
+    async def mouse(self, kind: type[MouseEvent], at: tuple[int, int], *, button: int = 1) -> None:
+        """One report of the mouse, in cells of the transcript; `at` may lie beyond it."""
+        offset = (self.view.region.x + at[0], self.view.region.y + at[1])
+        await self.pilot._post_mouse_events([kind], offset=offset, button=button)  # pyright: ignore[reportPrivateUsage]
+        await self.pilot.pause()
+
+    async def drag(self, start: tuple[int, int], end: tuple[int, int]) -> None:
+        """Press the button in one cell of the transcript, and let go in another one."""
+        await self.mouse(MouseDown, start)
+        await self.mouse(MouseMove, end)
+        await self.mouse(MouseUp, end)
+
+    def cell_of(self, words: str) -> tuple[int, int]:
+        """Where words begin on the screen."""
+        y = next(y for y, line in enumerate(self.lines) if words in line)
+        return self.lines[y].index(words), y
+
+    async def until(self, holds: Callable[[], object]) -> None:
+        async with asyncio.timeout(WAIT_S):
+            while not holds():
+                await self.pilot.pause(0.01)
 
     async def apply(self, *events: TurnEvent) -> None:
         self.view.apply(events)
@@ -88,6 +136,20 @@ async def stage() -> AsyncIterator[Stage]:
         stage.view.styles.height = "1fr"
         app.query_one(TextArea).styles.height = 4
         stage.view.formatting_ready()
+        await pilot.pause()
+        yield stage
+
+
+@pytest.fixture
+async def reading() -> AsyncIterator[Stage]:
+    """A transcript that has the focus."""
+    app = ReadingScreen()
+    async with app.run_test(size=(80, 24)) as pilot:
+        stage = Stage(pilot)
+        stage.view.styles.height = "1fr"
+        app.query_one(TextArea).styles.height = 4
+        stage.view.formatting_ready()
+        stage.view.focus()
         await pilot.pause()
         yield stage
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agent.context.summary_text import summary_text
 from agent.events import (
     AnswerRestarted,
     CallOutput,
     CallStarted,
+    CaughtUp,
     ReasoningDelta,
     RequestOpened,
     RequestSettled,
@@ -19,6 +21,7 @@ from agent.events import (
     TurnEvent,
     TurnStarted,
 )
+from session.memory_store import FIRST_TEMPORARY_ID
 from session.models import (
     Approval,
     ApprovalRequest,
@@ -31,7 +34,17 @@ from session.models import (
     Role,
     ToolCall,
 )
-from tui.transcript.blocks import Activity, Answer, CardState, NoticeBlock, Prompt, Reasoning, Refusal, ToolCard
+from tui.transcript.blocks import (
+    Activity,
+    Answer,
+    CardState,
+    NoticeBlock,
+    Prompt,
+    Reasoning,
+    Refusal,
+    Summary,
+    ToolCard,
+)
 from tui.transcript.document import Document
 
 AT = Stamp("default", "s", 1)
@@ -174,3 +187,37 @@ def test_arguments_that_are_not_json_are_shown_as_the_model_wrote_them(told):
     document = Document()
     document.reset([told.answer("", calls=(ToolCall("a", "terminal", '{"command": "ec'),))])
     assert document.blocks == [ToolCard("a", "terminal", '{"command": "ec')]
+
+
+def in_memory(content: str) -> Message:
+    return Message("s", Role.USER, content, 0.0, id=FIRST_TEMPORARY_ID)
+
+
+def test_a_row_that_waited_in_memory_is_shown_once():
+    document = Document()
+    document.apply([RowStored(AT, in_memory("one"), durable=False), CaughtUp(AT, {FIRST_TEMPORARY_ID: 7})])
+    stored = Message("s", Role.USER, "one", 0.0, id=7)
+    document.apply([RowStored(AT, stored), RowStored(AT, Message("s", Role.USER, "two", 0.0, id=8))])
+    assert document.blocks == [Prompt("one"), Prompt("two")]
+
+
+def test_an_event_older_than_the_rows_that_were_read_brings_nothing():
+    document = Document()
+    document.reset([Message("s", Role.USER, "one", 0.0, id=7)], seq=5)
+    document.apply([RowStored(Stamp("default", "s", 5), in_memory("one"), durable=False)])
+    document.apply([RowStored(Stamp("default", "s", 6), in_memory("two"), durable=False)])
+    assert document.blocks == [Prompt("one"), Prompt("two")]
+
+
+def test_a_summary_stands_between_older_rows_and_none_of_them_is_missing():
+    rows = [
+        Message("s", Role.USER, "first", 0.0, id=1),
+        Message("s", Role.USER, summary_text("## Aim\nIt."), 0.0, id=9, is_summary=True),
+        Message("s", Role.USER, "last", 0.0, id=5),
+        Message("s", Role.ASSISTANT, "answer", 0.0, id=6, finish=Finish.STOP),
+    ]
+    document = Document()
+    document.reset(rows)
+    assert document.blocks == [Prompt("first"), Summary("## Aim\nIt."), Prompt("last"), Answer("answer")]
+    document.apply([RowStored(AT, Message("s", Role.USER, "next", 0.0, id=10))])
+    assert document.blocks[-1] == Prompt("next")

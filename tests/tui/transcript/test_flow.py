@@ -103,9 +103,13 @@ LONG = {
     "ordered list with gaps": "".join(f"{n}. item\n\n   more of it\n\n" for n in range(1, 200)),
     "table": "| n | name |\n|--:|---|\n" + "".join(f"| {n} | row `{n}` |\n" for n in range(300)),
     "table of many columns": ("| head " * 12 + "|\n" + "|---" * 12 + "|\n") + ("| a long cell here " * 12 + "|\n") * 60,
+    "list in an item": "- all:\n" + "".join(f"  {n}. item **{n}**\n     - deeper\n" for n in range(1, 200)),
+    "fence in an item": "7. Do:\n\n   ```py\n" + "".join(f"   def f{n}():\n       return {n}\n" for n in range(200)),
+    "fence in a quote": "> See:\n>\n> ```py\n" + "".join(f"> def f{n}():\n>     return {n}\n" for n in range(200)),
+    "quote": "".join(f"> line {n}\n>\n> - [ ] a\n> - b\n" for n in range(150)),
     "fence": "```python\n" + "".join(f"def f{n}():\n    return {n}\n\n" for n in range(170)) + "```\n",
-    "paragraph": "many words in one line " * 1_000,
-    "paragraph of lines": "a line of words\n" * 1_000,
+    "paragraph": "many words in one line " * 500,
+    "paragraph of lines": "a line of words\n" * 500,
 }
 
 
@@ -142,7 +146,7 @@ def test_D16_odd_markdown_keeps_every_word(draw: Callable[..., list[Strip]]):
     text = "\n".join(strip.text for strip in draw(Answer(source)))
     for word in ("f", "inner", "```", "<details><summary>more</summary></details>", "☐ open", "☑ done", "the foot"):
         assert word in text
-    assert "image: pic (http://x/y.png)" in text
+    assert "[image: pic] (http://x/y.png)" in text
     assert "http://later" in text
 
 

@@ -19,7 +19,7 @@ class ComposerApp(App[None]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.register_theme(DARK)
+        self.register_theme(DARK.theme())
         self.theme = DARK.name
         self.sent: list[str] = []
         self.composer = Composer(self.take, self.exit)

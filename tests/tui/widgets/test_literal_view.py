@@ -11,9 +11,9 @@ from tui.widgets.literal_view import LiteralView
 class Reading(App[None]):
     CSS = "LiteralView { max-height: 8; }"
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, is_prose: bool = False) -> None:
         super().__init__()
-        self.view = LiteralView(text)
+        self.view = LiteralView(text, is_prose=is_prose)
 
     def compose(self) -> ComposeResult:
         yield self.view
@@ -39,6 +39,14 @@ async def test_nothing_is_lost_by_wrapping():
         await pilot.pause()
         rows = [app.view.render_line(y).text.rstrip() for y in range(app.view.line_count)]
         assert "".join(rows).replace(" ", "") == text.replace(" ", "").replace("\t", "")
+
+
+async def test_prose_breaks_at_spaces():
+    app = Reading("Which of the legends should they get?", is_prose=True)
+    async with app.run_test(size=(18, 12)) as pilot:
+        await pilot.pause()
+        rows = [app.view.render_line(y).text.rstrip() for y in range(app.view.line_count)]
+        assert rows == ["Which of the", "legends should", "they get?"]
 
 
 async def test_D01_markup_is_text():

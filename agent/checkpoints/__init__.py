@@ -1,0 +1,1 @@
+"""File states before and after what a session does, so that a rewind can restore files too. See docs/checkpoints.md."""

@@ -1,0 +1,41 @@
+"""/context, /usage and /compact."""
+
+from __future__ import annotations
+
+import time
+
+from agent.commands.table import Effect, Reported, Said
+from agent.hub import Hub
+from agent.prompt_of_session import ready_prompt
+
+# The reports are imported where they are made: a start need not pay for them.
+
+
+async def tell_context(hub: Hub, session_id: str, argument: str) -> Effect:
+    from agent.commands.context_report import context_asked
+
+    s = hub.runtime(session_id).s
+    if not s.speech.base:
+        await ready_prompt(s)
+    split, plan = hub.context_split(session_id), await hub.compaction_plan(session_id)
+    return context_asked(split, plan, s.route, time.time())
+
+
+async def tell_usage(hub: Hub, session_id: str, argument: str) -> Effect:
+    from agent.commands.usage_report import usage_report
+
+    return Reported(usage_report(await hub.usage(session_id)))
+
+
+async def compact(hub: Hub, session_id: str, argument: str) -> Effect:
+    match argument.lower():
+        case "preview":
+            from agent.commands.context_report import preview
+
+            return Reported(preview(await hub.compaction_plan(session_id), hub.context(session_id)))
+        case "undo":
+            await hub.undo_compaction(session_id)
+            return Said("The compaction was undone.")
+        case _:
+            hub.compact(session_id, argument)
+            return Said("Compacting. Esc cancels it and changes nothing.")

@@ -1,0 +1,1 @@
+"""`hermes sessions`: what is stored, for people and for programs."""

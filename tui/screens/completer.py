@@ -1,0 +1,36 @@
+"""What can be named in a prompt, in the session that is shown: commands, files of its folder, other paths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from agent.commands.completion import suggest
+from agent.commands.suggestions import Suggestion
+from agent.hub import Hub
+from agent.workspace_files import WorkspaceFiles, paths_like
+
+
+class SessionCompleter:
+    """Looks at the disk only when something is asked for."""
+
+    def __init__(self, hub: Hub, shown: Callable[[], str]) -> None:
+        self._hub = hub
+        self._shown = shown
+        self._files: WorkspaceFiles | None = None
+
+    def command(self, line: str) -> tuple[int, Sequence[Suggestion]]:
+        return suggest(self._hub, self._shown(), line)
+
+    async def files(self, written: str) -> Sequence[str]:
+        folder = self._folder
+        if self._files is None or self._files.root != folder:
+            self._files = WorkspaceFiles(folder)
+        return await self._files.like(written)
+
+    async def paths(self, written: str) -> Sequence[str]:
+        return await paths_like(written, self._folder)
+
+    @property
+    def _folder(self) -> Path:
+        return Path(self._hub.runtime(self._shown()).s.session.cwd)

@@ -1,0 +1,149 @@
+"""The prompts of a conversation as a list: go to one of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import ClassVar
+
+from msgspec import Struct
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Input, Static
+
+from agent.literal import visible
+from tui.keys import OUTLINE_KEYS
+from tui.screens.choosing import is_too_small
+from tui.screens.modal import FilteredModal
+from tui.transcript.blocks import Block, Prompt
+from tui.transcript.document import Origin
+from tui.transcript.wrap import cell_len, crop
+from tui.widgets.row_list import Row, RowList
+
+LEAST_TIME_CELLS = 50  # in fewer cells the words need all the room
+LOOK_CHARS = 400  # of a prompt, for its one line
+
+
+class Line(Struct, frozen=True):
+    """A prompt in the list."""
+
+    number: int
+    block: int
+    text: str
+    at_s: float | None  # when it was said, where that is known
+
+
+def prompt_lines(blocks: Sequence[Block], origins: Sequence[Origin]) -> list[Line]:
+    prompts = [(index, block) for index, block in enumerate(blocks) if isinstance(block, Prompt)]
+    return [
+        Line(number, index, block.text, origins[index].at_s if index < len(origins) else None)
+        for number, (index, block) in enumerate(prompts, 1)
+    ]
+
+
+class PromptRows(RowList, can_focus=False):
+    """One line a prompt: its number, its first words, when it was said."""
+
+    def __init__(self, lines: Sequence[Line]) -> None:
+        super().__init__()
+        self._lines = {str(line.block): line for line in lines}
+        self._digits = len(str(len(lines)))
+
+    @property
+    def shows_mark(self) -> bool:
+        return True  # the field above it has the focus
+
+    def filter(self, words: str) -> None:
+        """Show the prompts in which all the words stand."""
+        wanted = words.lower().split()
+        kept = [key for key, line in self._lines.items() if all(word in line.text.lower() for word in wanted)]
+        self.put_rows([Row(key, 1) for key in kept])
+
+    def draw(self, row: Row, width: int) -> Content:
+        line = self._lines[row.key]
+        head = f" {line.number:>{self._digits}}  "
+        tail = f"  {_moment(line.at_s)} " if line.at_s and width >= LEAST_TIME_CELLS else " "
+        room = max(1, width - len(head) - len(tail))
+        text = crop(" ".join(visible(line.text[:LOOK_CHARS]).split()), room)
+        return Content(head + text + " " * (room - cell_len(text)) + tail)
+
+
+class OutlineScreen(FilteredModal[int | None]):
+    """Lists the prompts of a transcript; gives the block of the one that was chosen."""
+
+    TITLED: ClassVar[str] = "Prompts"
+    DOES: ClassVar[str] = "enter goes there · esc closes"
+    BINDINGS = OUTLINE_KEYS
+    DEFAULT_CSS = """
+    OutlineScreen { align: center middle; background: $background 60%; }
+    OutlineScreen #box {
+        width: 90%; max-width: 100; height: 80%; min-height: 6; background: $background; padding: 0 1;
+        border: round $border; border-title-color: $text-primary; border-title-style: bold;
+        border-subtitle-color: $foreground 68%;
+    }
+    OutlineScreen Input, OutlineScreen Input:focus { height: 1; border: none; padding: 0; background: $background; margin: 0 1; }
+    OutlineScreen #told { height: 1; color: $foreground 68%; margin: 0 1; }
+    OutlineScreen PromptRows { background: $background; }
+    OutlineScreen.-too-small #box { height: 100%; width: 100%; border: none; }
+    """
+
+    def __init__(self, lines: Sequence[Line], current: int | None) -> None:
+        """`current` is the block of the prompt that one is in."""
+        super().__init__()
+        self._count = len(lines)
+        self._rows = PromptRows(lines)
+        self._current = current
+        self._field = Input(placeholder="Type to filter", compact=True)
+        self._field.cursor_blink = False
+        self._told = Static(Content(""), id="told")
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="box") as box:
+            box.border_title = Content(self.TITLED)
+            box.border_subtitle = Content(self.DOES)
+            yield self._field
+            yield self._told
+            yield self._rows
+
+    def on_mount(self) -> None:
+        self._field.focus()
+        self._filter("")
+        self.call_after_refresh(self._rows.mark, str(self._current))
+
+    def on_resize(self, event: events.Resize) -> None:
+        self.set_class(is_too_small(event.size), "-too-small")
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        self._filter(event.value)
+
+    def on_input_submitted(self) -> None:
+        self.action_decide()
+
+    def on_row_list_picked(self, event: RowList.Picked) -> None:
+        self.dismiss(int(event.key))
+
+    def _filter(self, words: str) -> None:
+        self._rows.filter(words)
+        shown = len(self._rows.keys)
+        told = f"{self._count:,} prompts" if shown == self._count else f"{shown:,} of {self._count:,} prompts"
+        self._told.update(Content(told if shown else "No prompt has these words."))
+
+    def action_move(self, step: int) -> None:
+        self._rows.move(step)
+
+    def action_page(self, pages: int) -> None:
+        self._rows.move_page(pages)
+
+    def action_decide(self) -> None:
+        if self._rows.marked:
+            self.dismiss(int(self._rows.marked))
+
+    def action_leave(self) -> None:
+        self.dismiss()
+
+
+def _moment(at_s: float) -> str:
+    said = time.localtime(at_s)
+    return time.strftime("%H:%M" if said[:3] == time.localtime()[:3] else "%Y-%m-%d %H:%M", said)

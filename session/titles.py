@@ -50,6 +50,8 @@ def without_strays(line: str) -> str:
     for char, following in zip(line, [*line[1:], ""], strict=False):
         if extends(char) and not may_join(base, char, following):
             continue
+        if char == " " and not kept:  # it goes in the end, and what would stand on it would be a stray next time
+            continue
         kept.append(char)
         base = base if extends(char) else char
     return "".join(kept)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from session.titles import DERIVED_CHARS, derive_title
+from session.titles import DERIVED_CHARS, clean_title, derive_title
 
 
 @pytest.mark.parametrize(
@@ -62,3 +62,15 @@ def test_a_title_is_always_short_visible_and_on_one_line(text: str) -> None:
     hidden = {char for char in title if unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp")}
     assert hidden <= {"\u200d", *map(chr, range(0xE0020, 0xE0080))}
     title.encode()
+
+
+@given(
+    st.text(
+        st.sampled_from("\x1b\r 🏽\u0301\u200d👩🚀ab\U000e0041🏴🇩\u1161\u3164") | st.characters(exclude_categories=[])
+    )
+)
+def test_a_title_that_is_cleaned_again_is_the_same(text: str) -> None:
+    """An export that is imported runs its titles through here once more."""
+    title = clean_title(text)
+    assert clean_title(title) == title
+    assert clean_title(f"{title} #2") == f"{title} #2".strip()

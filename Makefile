@@ -31,7 +31,7 @@ touched = $(shell { git diff --name-only HEAD; git ls-files --others --exclude-s
 	-e 's,^(tests/)?tui/.*,tests/tui/screens tests/tui/widgets tests/tui/transcript,p;t' \
 	-e 's,^(tests/)?(agent|session|bench|e2e)/.*,tests/\2,p' | sort -u)
 
-.PHONY: run check test soak bench snapshots settings commands commandline locks
+.PHONY: run check test soak bench snapshots settings commands commandline guide locks
 
 run: $(PROJECT) $(COMPILED)
 	@$(BIN)/hermes $(ARGS)
@@ -43,7 +43,7 @@ check: $(DEV) $(PROJECT) $(COMPILED)
 	$(BIN)/pytest -n 2 $(wildcard tests/test_*.py) $(wildcard $(touched))
 
 test: $(DEV) $(PROJECT) $(COMPILED) $(PEERS) $(FAKELLM)
-	$(BIN)/pytest -n 2 --dist worksteal $(ARGS)
+	$(BIN)/pytest -n 3 --dist worksteal $(ARGS)
 
 soak: $(DEV) $(PROJECT) $(COMPILED) $(PEERS) $(FAKELLM)
 	HERMES_SOAK=$${HERMES_SOAK:-50} $(BIN)/pytest -n 2 -m soak --timeout 0 $(ARGS)
@@ -73,6 +73,11 @@ commands: $(PROJECT)
 commandline: $(PROJECT)
 	$(BIN)/python -m tui.cli.command_line_page > docs/command-line.md.new
 	mv docs/command-line.md.new docs/command-line.md
+
+# The guide for users, from the tables of keys and commands.
+guide: $(PROJECT)
+	$(BIN)/python -m tui.commands.guide_page > docs/guide.md.new
+	mv docs/guide.md.new docs/guide.md
 
 # The pinned versions of all locks, taken anew from pyproject.toml (needs uv).
 locks:

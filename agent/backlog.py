@@ -88,6 +88,11 @@ class Backlog:
         """Whether the session itself is in memory only."""
         return self._memory is not None and self._memory.revision is None
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether all that was asked for is in the file."""
+        return not self._tasks and self.trouble is None
+
     def id_now(self, message_id: int) -> int:
         """The id that a row has by now."""
         return self._ids.get(message_id, message_id)

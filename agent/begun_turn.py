@@ -84,6 +84,7 @@ def revised(tables: Tables, session: Session) -> Session:
         tables.sessions.reopen(session.id)
     return replace(
         session,
+        route=stored.route,
         rewinds=stored.rewinds,
         revision=stored.revision,
         anchors=stored.anchors,

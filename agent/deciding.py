@@ -50,7 +50,7 @@ class Judged(Struct, frozen=True):
 
     @property
     def same(self) -> SameCall:
-        return self.read.tool.NAME, self.read.key, self.touch
+        return self.read.tool.NAME, self.read.key, replace(self.touch, stamps=_stamps_of(self.verdict))
 
 
 class Runnable(Struct, frozen=True):
@@ -89,7 +89,8 @@ async def judged(s: OpenSession, read: ReadCall) -> Judged:
 
     def look() -> Judged:
         touch, shown = read.tool.touches(read.args, place), read.tool.shown(read.args)
-        return Judged(read, touch, shown, judge(read.tool.NAME, touch, place, grants.held(s.id, place.root), mode))
+        held = replace(grants.held(s.id, place.root), since=s.session.created_at)
+        return Judged(read, touch, shown, judge(read.tool.NAME, touch, place, held, mode))
 
     return await asyncio.to_thread(look)
 
@@ -138,6 +139,7 @@ class _Seen(Struct, frozen=True):
     marks: frozenset[str] = frozenset()
     is_once: bool = False
     change: FileChange | None = None
+    stamps: tuple[str, ...] | None = None  # of the scripts that it would run; None where they edited it
 
     @property
     def is_nothing(self) -> bool:
@@ -148,7 +150,8 @@ class _Seen(Struct, frozen=True):
         if self.is_nothing or not isinstance(verdict, Ask):
             return not self.is_nothing
         marks = {mark.why for mark in verdict.details.marks}
-        return marks <= self.marks and (self.is_once or not verdict.details.is_once)
+        is_as_seen = self.stamps is None or verdict.details.stamps == self.stamps
+        return is_as_seen and marks <= self.marks and (self.is_once or not verdict.details.is_once)
 
 
 NOTHING_SEEN = _Seen()
@@ -185,7 +188,8 @@ async def _ask(s: OpenSession, now: Judged, ask: Ask) -> AsyncGenerator[TurnEven
         yield _Heard(NotRun(now.read.call, refusal_text(answer), answer.approval, answer.cause))
     else:
         marks = frozenset(mark.why for mark in details.marks)
-        seen = _Seen(answer.approval, marks, details.is_once, None if answer.edited else change)
+        as_seen = (None, None) if answer.edited else (change, details.stamps)
+        seen = _Seen(answer.approval, marks, details.is_once, *as_seen)
         yield _Heard(seen=seen, edited=answer.edited or "")
 
 
@@ -283,6 +287,10 @@ def _allowed(s: OpenSession, now: Judged, allow: Allow) -> Decided:
 
 def _recordable(s: OpenSession, runnable: Runnable) -> Decided:
     return NotRun(runnable.call, UNRECORDED) if is_unrecordable(s, runnable.call) else runnable
+
+
+def _stamps_of(verdict: Verdict) -> tuple[str, ...]:
+    return verdict.details.stamps if isinstance(verdict, Ask) else ()
 
 
 def is_unrecordable(s: OpenSession, call: ToolCall) -> bool:

@@ -143,6 +143,14 @@ class CompactionEnded(Struct, frozen=True):
     error: str = ""
 
 
+class RestoreMoved(Struct, frozen=True):
+    """Files are being changed back, `done` of `total`, or that is over: then `done` is None."""
+
+    at: Stamp
+    done: int | None
+    total: int = 0
+
+
 class UsageRead(Struct, frozen=True):
     """The provider counted a request. `turn` sums this turn's requests."""
 
@@ -195,6 +203,7 @@ TurnEvent = (
     | RowsReplaced
     | CompactionStarted
     | CompactionEnded
+    | RestoreMoved
     | UsageRead
     | Notice
     | SessionNamed

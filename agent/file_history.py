@@ -46,7 +46,16 @@ class FileHistory(Protocol):
         ...
 
     async def carry_out(self, noted: Noted) -> Restored:
-        """Do what was recorded."""
+        """Do what was recorded, until `stop`."""
+        ...
+
+    @property
+    def progress(self) -> tuple[int, int] | None:
+        """How far the restore that is carried out is, and of how much; None where none is."""
+        ...
+
+    def stop(self) -> None:
+        """Let the restore that is carried out end before its next file."""
         ...
 
     async def left_of(self, number: int) -> Noted:
@@ -88,6 +97,13 @@ class NoHistory:
         from agent.checkpoints.restore import Restored
 
         return Restored()
+
+    @property
+    def progress(self) -> tuple[int, int] | None:
+        return None
+
+    def stop(self) -> None:
+        pass
 
     async def left_of(self, number: int) -> Noted:
         from agent.checkpoints.restore import Noted

@@ -8,8 +8,6 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from msgspec import Struct
-
 from agent.approvals.inbox import Answer
 from agent.approvals.shell_verdict import Mode
 from agent.context.compaction import plan_of
@@ -27,13 +25,17 @@ from agent.open_session import OpenSession
 from agent.opening import asked_nothing, read_session
 from agent.parts import Parts
 from agent.profile import Profile
+from agent.prompt_of_session import invalidate_prompt
+from agent.resting import is_at_rest
 from agent.rewinding import Outcome, Preview, Scope, branch, finish, preview, rewind, undo
 from agent.route import Choice
-from agent.runtime import Live, Runtime
+from agent.runtime import Runtime
 from agent.seen_elsewhere import take_in
-from agent.session_lines import Listed, listed
+from agent.session_lines import Listed, SessionLine, line_of, listed, with_open
+from agent.session_run import Live
 from agent.spending import Spending, read_spending
 from agent.tools.leftovers import notice, settled_leftovers
+from agent.unread import Unread
 from agent.workspace import find_workspace
 from session.errors import SessionDeleted, UserError
 from session.models import ApiMode, ApprovalRequest, EndReason, Level, Route, Session, TitleSource
@@ -54,18 +56,6 @@ YOLO_ENDED = "This session was in yolo mode when hermes ended. It asks again now
 LISTED = 50  # sessions of a list
 
 
-class SessionLine(Struct, frozen=True):
-    """A session as a list shows it. `is_unread`: something ended here that nobody has looked at."""
-
-    session: Session
-    state: Live
-    is_unread: bool
-    asking: int  # requests that wait for an answer
-    is_deleted: bool = False  # it is still open here, and belongs into no list
-    standing: Status = Status.COMPLETE  # of one that is not open here, as the store tells it
-    working_since: float | None = None  # on the clock of `Runtime.working_since`
-
-
 class Hub:
     """The one door between listeners and the sessions of a profile. Lives on the app's asyncio loop."""
 
@@ -83,7 +73,8 @@ class Hub:
         self._release = release  # closes connections and ends what calls left running
         self._runtimes: dict[str, Runtime] = {}
         self._listeners: list[tuple[str | None, Listener]] = []
-        self._unread: set[str] = set()
+        self._unread = Unread(profile.db)
+        self._left: dict[str, None] = {}  # open sessions that nobody looks at, in the order they were left
         self._opening = asyncio.Lock()  # a session has one runtime, however often it is asked for
 
     # --- sessions
@@ -91,6 +82,7 @@ class Hub:
     async def open(self, session_id: str) -> Runtime:
         """Open a stored session, settled if a process died in it. Raises NoSuchSession."""
         async with self._opening:
+            self._left.pop(session_id, None)
             if session_id not in self._runtimes:
                 await self._load(session_id)
             if self._runtimes[session_id].is_deleted:
@@ -101,6 +93,7 @@ class Hub:
         s = await read_session(self._parts, session_id, self._models.route_of)
         if s is None:
             raise NoSuchSession(session_id=session_id)
+        self._unread.opened(s.session)
         runtime, was_yolo = self._add(s), asked_nothing(s.session)
         try:
             if was_yolo:
@@ -185,6 +178,18 @@ class Hub:
         if reason is EndReason.DELETED:
             runtime.lose(SessionDeleted(session_id=session_id))
 
+    def leave_alone(self, session_id: str) -> None:
+        """Nobody looks at a session any more. It is closed with the next one that is left, or later: when it is at rest.
+
+        Not at once, because what happened in it last may be on its way to those who listen to all.
+        """
+        for id_ in [id_ for id_ in self._left if is_at_rest(self._runtimes[id_])]:
+            del self._runtimes[id_], self._left[id_]
+        self._left[session_id] = None
+
+    def is_open(self, session_id: str) -> bool:
+        return session_id in self._runtimes
+
     def runtime(self, session_id: str) -> Runtime:
         """An open session. Raises NoSuchSession."""
         if session_id not in self._runtimes:
@@ -193,16 +198,18 @@ class Hub:
 
     # --- what a person can do
 
-    def submit(self, session_id: str, text: str, parts: str = "") -> None:
-        """Send text in the session that was shown at Enter; it waits in line while a turn runs there.
+    def submit(self, session_id: str, text: str, parts: str = "", images: Sequence[str] = ()) -> None:
+        """Send text in the session that was shown at Enter; it waits in line while a turn runs there, with its images.
 
-        With images it can't wait (agent/image_files.py makes the `parts`). Raises SessionBusy.
+        With parts of its own it can't wait (agent/image_files.py makes them). Raises SessionBusy.
         """
-        self.runtime(session_id).submit(text, parts)
+        self.runtime(session_id).submit(text, parts, images)
 
     def interrupt(self, session_id: str) -> bool:
-        """Stop the session's turn. False when none runs."""
-        return self.runtime(session_id).interrupt()
+        """Stop the session's turn, or the files that are being changed back. False when none runs."""
+        runtime = self.runtime(session_id)
+        runtime.s.parts.history_for(runtime.s.session).stop()
+        return runtime.interrupt()
 
     def compact(self, session_id: str, focus: str = "") -> None:
         """Make a conversation smaller now: a model summarises the most of it, with regard to `focus`.
@@ -249,11 +256,9 @@ class Hub:
         return any(runtime.is_busy for runtime in self._runtimes.values())
 
     def mark_read(self, session_id: str) -> None:
-        self._unread.discard(session_id)
-
-    def resolve(self, name: str, current: Route) -> Route:
-        """The route that `provider:model`, a provider or a model of the current provider stands for. Raises UserError."""
-        return self._models.resolve(name, current)
+        """A person looks at a session, to its end."""
+        runtime = self._runtimes.get(session_id)
+        self._unread.look_at(session_id, is_stored=runtime is not None and runtime.s.is_stored)
 
     async def take_up_key(self, session_id: str, name: str) -> bool:
         """A key was saved: what it makes possible takes the demo's place, for new sessions and for this one.
@@ -275,16 +280,22 @@ class Hub:
         """
         return self._models.needs_confirmation(self.runtime(session_id).s.route)
 
-    async def confirm(self) -> None:
-        """Remember that the person wants the provider that was found in the environment."""
-        await self._models.confirm()
-
     @property
     def remarks(self) -> list[str]:
         """What is wrong in the files of the home, or not in force, a sentence each; everything else in them holds."""
-        others = (self.profile.db.note, self.profile.ignored)
-        said = (*(problem.sentence for problem in self.profile.problems), *filter(None, others))
-        return [self.profile.secrets.mask(sentence) for sentence in said]
+        said = (*(problem.sentence for problem in self.profile.problems), self.profile.db.note)
+        return [self.profile.secrets.mask(sentence) for sentence in said if sentence]
+
+    @property
+    def ignored(self) -> str:
+        """What the folder brings that would act, and does not for want of trust; "" for nothing."""
+        return self.profile.secrets.mask(self.profile.ignored)
+
+    def invalidate_prompts(self, workspace: Path) -> None:
+        """Have the system prompts of the sessions in a workspace made anew: what they are made of changed there."""
+        for runtime in self._runtimes.values():
+            if runtime.s.session.workspace == str(workspace):
+                invalidate_prompt(runtime.s)
 
     async def look_around(self) -> list[str]:
         """After the first frame: what a person should know, a sentence each."""
@@ -315,22 +326,14 @@ class Hub:
         newest, found = await self._read(look)
         for seen in found:
             self._take_in(masked_seen(self.profile.secrets.masking, seen))
-        return self._with_open(self._lines(newest))
+        return with_open(self._lines(newest), [self.line(id_) for id_ in reversed(self._runtimes)], self._runtimes)
 
     def _take_in(self, seen: Seen) -> None:
         runtime = self._runtimes.get(seen.session_id)
         if runtime is None:
             return  # its opening failed meanwhile
-        for event in take_in(runtime, seen, self._models.route_of):
+        for event in take_in(runtime, seen):
             self._publish(event)
-
-    def _with_open(self, lines: list[SessionLine]) -> list[SessionLine]:
-        """Before the stored sessions those that are not stored yet, behind them those that are too old to be listed."""
-        listed = {line.session.id for line in lines}
-        others = [self.line(id_) for id_ in reversed(self._runtimes) if id_ not in listed]
-        unstored = [line for line in others if not self._runtimes[line.session.id].s.is_stored]
-        listed_here = (line for line in others if not line.is_deleted and not line.session.is_archived)
-        return [*unstored, *lines, *(line for line in listed_here if line not in unstored)]
 
     # --- what a listener can know
 
@@ -366,6 +369,7 @@ class Hub:
         """Events of one session, or of all, from now on."""
         listener = Listener()
         self._listeners.append((session_id, listener))
+        self._left.pop(session_id or "", None)
         return listener
 
     def leave(self, listener: Listener) -> None:
@@ -387,15 +391,16 @@ class Hub:
 
     def _add(self, s: OpenSession) -> Runtime:
         runtime = Runtime(s, self._publish)
+        runtime.model.route_of = self._models.route_of
         self._runtimes[s.id] = runtime
         return runtime
 
     def _line(self, session: Session, standing: Status = Status.COMPLETE) -> SessionLine:
-        runtime, is_unread = self._runtimes.get(session.id), session.id in self._unread
+        runtime = self._runtimes.get(session.id)
+        is_unread = self._unread.holds(session, is_open=runtime is not None)
         if runtime is None:
             return SessionLine(session, Live.IDLE, is_unread, 0, standing=standing)
-        asking, since = len(self.pending(session.id)), runtime.working_since
-        return SessionLine(session, runtime.state, is_unread, asking, runtime.is_deleted, working_since=since)
+        return line_of(runtime, is_unread, len(self.pending(session.id)))
 
     def _lines(self, stored: Sequence[Listed]) -> list[SessionLine]:
         masking = self.profile.secrets.masking

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from agent.image_size import size_in
 from agent.images import LARGEST_IMAGE_BYTES
 from session.errors import UserError
 from session.json_columns import encode
@@ -25,6 +26,14 @@ class NoImage(UserError):
     sentence = "{path} can't be sent: {why}. Nothing was sent."
 
 
+class ImageFile(Struct, frozen=True):
+    """An image on the disk; width and height in pixels are 0 where it does not tell them."""
+
+    path: Path
+    width: int
+    height: int
+
+
 class Prompt(Struct, frozen=True):
     """What a person asks: its text, and `parts` as a row keeps them, "" where it is text alone."""
 
@@ -36,19 +45,36 @@ def with_images(text: str, paths: Sequence[Path]) -> Prompt:
     """The text, which names the images, and these behind it. Looks at the disk. Raises NoImage."""
     if not paths:
         return Prompt(text)
-    images = [{"type": "image_url", "image_url": {"url": _data_url(path)}} for path in paths]
     text = "\n".join([text, "", *(f"[image: {path.name}]" for path in paths)])
-    return Prompt(text, encode([{"type": "text", "text": text}, *images]))
+    return Prompt(text, parts_of(text, paths))
+
+
+def parts_of(text: str, paths: Sequence[Path]) -> str:
+    """The parts of a row that says a text and shows images, "" without any. Looks at the disk. Raises NoImage."""
+    images = [{"type": "image_url", "image_url": {"url": _data_url(path)}} for path in paths]
+    return encode([{"type": "text", "text": text}, *images]) if images else ""
+
+
+def look_at(path: Path) -> ImageFile:
+    """Looks at the disk. Raises NoImage for what could not be sent."""
+    raw, _ = _checked(path)
+    return ImageFile(path, *size_in(raw))
 
 
 def _data_url(path: Path) -> str:
+    raw, kind = _checked(path)
+    return f"data:image/{kind};base64,{base64.b64encode(raw).decode()}"
+
+
+def _checked(path: Path) -> tuple[bytes, str]:
+    """What is in it, and its kind."""
     raw = _read(path)
     if len(raw) > LARGEST_IMAGE_BYTES:
         raise NoImage(path=path, why=f"it is larger than {LARGEST_IMAGE_BYTES // 1_000_000} MB")
     kind = _kind(raw)
     if not kind:
         raise NoImage(path=path, why="it is no PNG, JPEG, GIF or WebP image")
-    return f"data:image/{kind};base64,{base64.b64encode(raw).decode()}"
+    return raw, kind
 
 
 def _kind(raw: bytes) -> str:

@@ -103,9 +103,8 @@ class Catalogue:
             key = await self._profile.secrets.fresh(route.key_ref) if route.key_ref else None
             headers = key_headers(self._profile.settings, route, key or "") or bearer(key)
             listed = await list_models(route.base_url, headers, LIST_S)
-        except NoModelList:
-            note = f"{server.base_url} gave no list of models; these are known of it."
-            return ListedModels(self._lines(server, server.models), note)
+        except NoModelList as error:
+            return ListedModels(self._lines(server, server.models), _why_unlisted(server, error.status))
         except UserError as error:
             return ListedModels(self._lines(server, server.models), str(error))
         return await asyncio.to_thread(lambda: ListedModels(self._lines(server, self._merged(server, listed))))
@@ -159,6 +158,13 @@ class Catalogue:
 
     def _price(self, route: Route) -> PriceSettings | None:
         return None if route.api_mode is ApiMode.DEMO else price_of(self._profile.settings, route.provider, route.model)
+
+
+def _why_unlisted(server: ServerLine, status: int) -> str:
+    if status in (401, 403) and server.key:
+        return f"{server.base_url} refuses {server.key} ({status}). Another one is given with /key {server.key}"
+    known = "; these are known of it." if server.models else ". Write the name of one to use it."
+    return f"{server.base_url} gave no list of models{known}"
 
 
 def _but(line: ServerLine, standing: Standing, about: str) -> ServerLine:

@@ -16,6 +16,7 @@ from session.models import ApiMode, Route, Session
 
 if TYPE_CHECKING:
     from agent.model_catalogue import Catalogue
+    from agent.model_offers import Offers
 
 
 class ModelChoice:
@@ -26,6 +27,23 @@ class ModelChoice:
         self.chosen = chosen
         self._is_confirmed = is_confirmed
         self._local: Sequence[LocalServer] = ()
+        self.is_demo_wanted = False  # a person chose it, until this process ends
+
+    @property
+    def lacks_one(self) -> bool:
+        """Whether the demo answers a new session though nobody wants it: nothing else can be had."""
+        from agent.model_offers import lacks_model  # what a start need not pay for
+
+        return not self.is_demo_wanted and lacks_model(self.chosen)
+
+    async def offers(self) -> Offers:
+        """What can be had instead of nothing; servers on this machine are looked for, where that is wanted."""
+        from agent.model_offers import offers_for
+
+        was_looked = self._profile.settings.probe_local
+        if was_looked:
+            self._local = await probe_local()
+        return offers_for(self.chosen, self._profile.secrets, self._local, was_looked=was_looked)
 
     @property
     def greeting(self) -> str:
@@ -123,24 +141,14 @@ class ModelChoice:
         await asyncio.wrap_future(self._parts.db.write(lambda tables: tables.state.put(f"confirmed:{name}", "yes")))
 
     async def look(self) -> list[str]:
-        """What a person should know about the choice, a sentence each.
-
-        A server on this machine is offered, not taken; a model that its provider no longer lists is told.
-        """
+        """What a person should know about the choice, a sentence each: that its provider no longer lists the model."""
         route = self.chosen.route
-        if route.api_mode is not ApiMode.DEMO:
-            key = self._profile.secrets.get(route.key_ref) if route.key_ref else None
-            self._parts.look_up_window(route)
-            missing = await check_model(route, key) if self.chosen.is_paid_guess else None
-            return [missing] if missing else []
-        if not self._profile.settings.probe_local:
+        if route.api_mode is ApiMode.DEMO:
             return []
-        self._local = await probe_local()
-        return [
-            f"{server.label} answers on this machine. To use it: /model {server.name}:{server.first_model.id}"
-            for server in self._local
-            if server.first_model is not None
-        ]
+        key = self._profile.secrets.get(route.key_ref) if route.key_ref else None
+        self._parts.look_up_window(route)
+        missing = await check_model(route, key) if self.chosen.is_paid_guess else None
+        return [missing] if missing else []
 
 
 def _placed(route: Route) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,6 +45,7 @@ from session.models import ApiMode, Route, Session
 
 if TYPE_CHECKING:
     from agent.checkpoints.checkpoints import Checkpoints
+    from agent.providers.quotas import Limit
 
 
 async def open_hub(profile: Profile, *, source: str, is_attended: bool, model: str = "") -> Hub:
@@ -93,6 +95,7 @@ async def open_hub(profile: Profile, *, source: str, is_attended: bool, model: s
         prompts=prompts,
         is_attended=is_attended,
         history_for=histories.of,
+        limits_of=providers.limits,
     )
 
     async def release() -> None:
@@ -144,6 +147,10 @@ class Providers:
             lambda key: client_of(route, key, settings),
         )
         return RecordedProvider(keyed, self._wire_log)
+
+    def limits(self, route: Route) -> Sequence[Limit]:
+        """How much the server of a route still lets a person ask, as it told last."""
+        return self._wire_log.limits(route.provider)
 
     async def key(self, route: Route) -> str:
         """The key for the next request, "" where the server takes none. Raises RouteError, NoKey."""

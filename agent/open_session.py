@@ -1,9 +1,9 @@
 """One open session as a turn sees it: its rows, and the only pen that writes them.
 
 Every method that returns an event has made its row durable first, or the event says that the file takes no writes at the
-moment and the row waits in memory. No secret goes through this pen: in rows and events
-its name stands for it. Two things are kept as they were for as long as they are needed, in memory alone: what a person
-typed, for the model, and the calls of the last answer, which run as they were written.
+moment and the row waits in memory. No secret goes through this pen: in rows and events its name stands for it. Two things
+are kept as they were for as long as they are needed, in memory alone: what a person typed, for the model, and the calls of
+the last answer, which run as they were written.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from agent.events import (
 from agent.masked_rows import masked_part, masked_row
 from agent.open_answer import OpenAnswer
 from agent.parts import Parts
-from agent.personality_marker import as_typed, marked, marker_for
+from agent.personality_marker import BEGINNING, as_typed, is_told_before, marked, marker_for
 from agent.prompt_of_session import SessionPrompt, ready_prompt
 from agent.providers.base import NOTHING, Delta, Reply, Restarting
 from agent.session_options import SessionOptions
@@ -88,9 +88,8 @@ class OpenSession:
     mode: Mode = Mode.ASK  # of this process alone: another one that works in the session has its own
     options: SessionOptions = field(default_factory=SessionOptions)
     turn_usage: Usage = field(default_factory=Usage)
-    take_steers: Callable[[], Sequence[tuple[str, int]]] = (
-        tuple  # what a person said to the model that works, with its row
-    )
+    take_steers: Callable[[], Sequence[tuple[str, int]]] = tuple  # what was said to the model that works, with its row
+    hear_model: Callable[[Session], None] = lambda _: None  # another process chose one: the row as it is now
     publish: Callable[[TurnEvent], None] = lambda _: None  # what happens to this session's rows outside of a step
     meter: Meter = field(default_factory=Meter)
     backlog: Backlog = field(init=False)
@@ -180,8 +179,11 @@ class OpenSession:
 
     # --- one step each of a turn
 
-    async def begin(self, text: str, queued_id: int = 0, parts: str = "") -> list[TurnEvent]:
+    async def begin(
+        self, text: str, queued_id: int = 0, parts: str = "", calls: tuple[ToolCall, ...] = ()
+    ) -> list[TurnEvent]:
         """Store what the person asked, with the session itself if this is its first row, in place of its queued text.
+        `calls` is the command that they run themselves instead.
 
         Another process may have worked here since the last turn, or the last one could not be settled: what is new in
         the store comes into memory first, and is legal by then. Rows that were taken out meanwhile leave it.
@@ -191,8 +193,9 @@ class OpenSession:
         known_id, said = self.last_row_id, self._said
         self.turn_usage = Usage()
         spoken = self.speech.personality
-        marker = marker_for(spoken.name if spoken else "", self.rows)
-        asked = self._masked(marked(replace(self._row(Role.USER, text), parts=parts), marker))
+        name, summed_up = spoken.name if spoken else "", await self._summed_up_marker()
+        marker = "" if calls else marker_for(name, self.rows, summed_up)
+        asked = self._masked(marked(replace(self._row(Role.USER, text), parts=parts, calls=calls), marker))
         is_new = not self.is_stored
         beginning = Beginning(
             session=self._titled(asked.content) if is_new else self.session,
@@ -206,6 +209,8 @@ class OpenSession:
             queued_id=queued_id,
         )
         begun = await self.write(beginning.store)
+        if begun.session.route != self.session.route:
+            self.hear_model(begun.session)
         self.session, self._answer = begun.session, None
         if begun.standing is not None:
             self.rows = [self._masked(row) for row in begun.standing]
@@ -214,6 +219,12 @@ class OpenSession:
         replaced = [] if begun.standing is None else [RowsReplaced(self.stamp())]
         withdrawn = self._withdrawn(begun.settled, LEFT_OPEN) if begun.settled else []
         return [TurnStarted(self.stamp()), *replaced, *withdrawn, *(self.remember(row) for row in begun.rows)]
+
+    async def _summed_up_marker(self) -> str:
+        if not (self.is_stored and is_told_before(self.rows)):
+            return ""
+        read = self.parts.db.read(lambda tables: tables.messages.last_compacted_sent(self.id, BEGINNING))
+        return await asyncio.wrap_future(read)
 
     def _unsaid_notices(self) -> list[Message]:
         """What a person has to be told before the turn, and was not told in this conversation yet."""
@@ -387,14 +398,3 @@ class OpenSession:
 def _log_failure(task: asyncio.Task[object]) -> None:
     if not task.cancelled() and (error := task.exception()):
         log.warning("a checkpoint of the open answer was not saved: %s", error)
-
-
-def ending_of(reply: Reply) -> ExitReason:
-    """How a turn ends with an answer that calls no tool."""
-    match reply.finish:
-        case Finish.LENGTH:
-            return ExitReason.LENGTH
-        case Finish.CONTENT_FILTER:
-            return ExitReason.REFUSED
-        case _:
-            return ExitReason.COMPLETED

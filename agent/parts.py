@@ -27,6 +27,7 @@ from session.db import SessionDB
 from session.models import Route, Session
 
 if TYPE_CHECKING:
+    from agent.providers.quotas import Limit
     from agent.titles import Titles
 
 
@@ -53,6 +54,7 @@ class Parts(Struct, frozen=True):
     prompts: PromptSource
     is_attended: bool  # whether there is a person to ask
     history_for: Callable[[Session], FileHistory] = lambda _: NO_HISTORY
+    limits_of: Callable[[Route], Sequence[Limit]] = lambda _: ()  # that a server told, where it tells any
 
     def terms(self, prompt: SessionPrompt, route: Route, tools_off: frozenset[str] = frozenset()) -> Terms:
         """On what the rows of a session would be sent on a route."""

@@ -15,21 +15,35 @@ from session.models import Message, Role
 
 BEGUN = "[From here on speak as the personality “{name}” of the system prompt says.]"
 ENDED = "[From here on speak as yourself again: no personality holds any more.]"
+BEGINNING = "[From here on speak as "
 _MARKER = re.compile(r"\[From here on speak as (?:the personality “(?P<name>[\w-]+)” of|yourself again:)[^\]\n]*\]\n\n")
 
 
-def marker_for(name: str, rows: Sequence[Message]) -> str:
-    """What to put before the next prompt, "" where the model knows already. `name` is "" for no personality."""
-    if name == told_last(rows):
+def marker_for(name: str, rows: Sequence[Message], summed_up: str = "") -> str:
+    """What to put before the next prompt, "" where the model knows already. `name` is "" for no personality.
+
+    `summed_up` is the last marked prompt among those in whose place a summary stands: the model may go on speaking as in
+    them, so that it is told of an end; a personality that holds is told of anew.
+    """
+    if name == told_last(rows, "" if name else summed_up):
         return ""
     return BEGUN.format(name=name) if name else ENDED
 
 
-def told_last(rows: Sequence[Message]) -> str:
+def told_last(rows: Sequence[Message], summed_up: str = "") -> str:
     """The personality that the latest marker names, "" for none."""
-    marks = (_MARKER.match(row.sent) for row in reversed(rows) if row.role is Role.USER and row.sent)
-    latest = next(filter(None, marks), None)
+    latest = _latest(rows) or _MARKER.match(summed_up)
     return latest["name"] or "" if latest else ""
+
+
+def is_told_before(rows: Sequence[Message]) -> bool:
+    """Whether only what a summary stands for can tell which personality was told of last."""
+    return any(row.is_summary for row in rows) and _latest(rows) is None
+
+
+def _latest(rows: Sequence[Message]) -> re.Match[str] | None:
+    marks = (_MARKER.match(row.sent) for row in reversed(rows) if row.role is Role.USER and row.sent)
+    return next(filter(None, marks), None)
 
 
 def marked(row: Message, marker: str) -> Message:

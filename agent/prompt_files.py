@@ -16,8 +16,8 @@ WINDOW_PERCENT, CHARS_PER_TOKEN = 6, 4
 HEAD_PERCENT, TAIL_PERCENT = 70, 20  # of those that are kept of a longer one
 
 UNTRUSTED = (
-    "{path} of this folder was not read: {why}. To look at what would act and trust it, run: hermes trust add. "
-    "A new session then reads it."
+    "{path} of this folder was not read: {why}. /trust on the screen shows what would act, and "
+    "asks; in a shell, hermes trust add does, for new sessions."
 )
 NOT_READ = "{path} was not read: {why}."
 CUT = (

@@ -45,6 +45,11 @@ class SessionPrompt:
         """Have it made anew before the next turn."""
         self._changes += 1
 
+    @property
+    def is_outdated(self) -> bool:
+        """Whether the next turn makes it anew, or has something to tell of it."""
+        return bool(self._notices) or self._made_for is None or self._made_for[2] != self._changes
+
     async def ready(self, session: Session, window: int | None, kept: str = "") -> None:
         """Make what is missing. `kept` is the prompt that the session was stored with."""
         wanted_for = (session.cwd, session.workspace, self._changes)
@@ -52,7 +57,7 @@ class SessionPrompt:
             made = await asyncio.to_thread(self._source.make, session, window, kept)
             self._made, self._made_for = made, wanted_for
             self.base, self.rules = made.text, made.rules
-            self._notices += made.notices
+            self._notices = [*made.notices]  # what was not told of the former one is not true any more
         await self.lay_over(session.personality)
 
     async def lay_over(self, name: str) -> None:

@@ -22,11 +22,16 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True, eq=False)
 class Waiting:
-    """A text, and the id of its row: 0 while it has none."""
+    """A text with the paths of its images, and the id of its row: 0 while it has none.
+
+    `parts` are those of a prompt that brings them along, in memory alone.
+    """
 
     text: str
     row_id: int = 0
     is_steer: bool = False  # it is told to the model that works, if that calls something yet
+    images: tuple[str, ...] = ()
+    parts: str = ""
 
 
 class PromptQueue:
@@ -54,11 +59,11 @@ class PromptQueue:
 
     def restore(self, rows: Iterable[Queued]) -> None:
         """What an earlier process, or a visit of another one, left unsent."""
-        self._waiting.extend(Waiting(self._s.masking.text(row.content), row.id) for row in rows)
+        mask = self._s.masking.text
+        self._waiting.extend(Waiting(mask(row.content), row.id, images=row.images) for row in rows)
 
-    def add(self, text: str, *, is_steer: bool = False) -> None:
+    def add(self, waiting: Waiting) -> None:
         """Put a text at the end, once it is in the store."""
-        waiting = Waiting(text, is_steer=is_steer)
         if self._s.is_stored:
             self._start(self._add(waiting))
         else:
@@ -111,14 +116,14 @@ class PromptQueue:
         for waiting in (*self._waiting, *self._early):
             waiting.is_steer = False
 
-    def take_back(self, index: int = -1) -> str | None:
+    def take_back(self, index: int = -1) -> Waiting | None:
         """Take one out, for good: the newest where none is named."""
         if not -1 <= index < len(self._waiting) or not self._waiting:
             return None
         taken = self._waiting[index]
         del self._waiting[index]
         self._start(self._remove(taken.row_id))
-        return taken.text
+        return taken
 
     def move(self, index: int, step: int) -> bool:
         """Let a text change places with one before it (-1) or behind it (1). False where there is none."""
@@ -143,6 +148,11 @@ class PromptQueue:
         self._waiting = deque(kept)
         return is_changed
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing waits, and nothing is on its way into the store or out of it."""
+        return not (self._waiting or self._early or self._saving)
+
     async def settled(self) -> None:
         """Until nothing is on its way into the store any more."""
         self.add_early()
@@ -159,12 +169,12 @@ class PromptQueue:
     async def _add(self, *added: Waiting) -> None:
         for waiting in added:
             async with self._order:
-                waiting.row_id = await self._stored(waiting.text)
+                waiting.row_id = await self._stored(waiting)
                 self._waiting.append(waiting)
         self._changed()
 
     async def _save_again(self, waiting: Waiting, *, is_first: bool = False) -> None:
-        row_id = await self._stored(waiting.text, is_first=is_first)
+        row_id = await self._stored(waiting, is_first=is_first)
         if waiting in self._waiting:
             waiting.row_id = row_id
         else:  # it was sent or taken back meanwhile
@@ -182,7 +192,7 @@ class PromptQueue:
         self._changed()
 
     async def _renewed(self, waiting: list[Waiting]) -> None:
-        rows, now = [(one.row_id, self._s.masking.text(one.text)) for one in waiting], time.time()
+        rows, now = [(one.row_id, self._s.masking.text(one.text), one.images) for one in waiting], time.time()
         ids = await self._write(lambda tables: tables.queued.renew(self._s.id, rows, now))
         for one, new in zip(waiting, ids, strict=True):
             if one not in self._waiting:  # taken back meanwhile
@@ -191,13 +201,15 @@ class PromptQueue:
                 self._waiting.remove(one)
             one.row_id = new
 
-    async def _stored(self, text: str, *, is_first: bool = False) -> int:
+    async def _stored(self, waiting: Waiting, *, is_first: bool = False) -> int:
         """The id of the text's row; 0 where it can't have one, and then it waits in memory alone."""
-        masked, now = self._s.masking.text(text), time.time()
+        masked, images, now = self._s.masking.text(waiting.text), waiting.images, time.time()
         try:
             if self._s.backlog.trouble:  # perhaps the session itself is not in the store yet
                 raise self._s.backlog.trouble
-            return await self._write(lambda tables: tables.queued.add(self._s.id, masked, now, is_first=is_first))
+            return await self._write(
+                lambda tables: tables.queued.add(self._s.id, masked, now, images=images, is_first=is_first)
+            )
         except UserError as error:
             self._troubled(error)
             return 0

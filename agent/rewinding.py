@@ -22,7 +22,7 @@ from agent.backlog import under
 from agent.begun_turn import last_row_id
 from agent.context.meter import Meter
 from agent.elsewhere import Known, known_of
-from agent.events import RowsReplaced, TurnEvent
+from agent.events import RestoreMoved, RowsReplaced, TurnEvent
 from agent.masked_rows import masked_row
 from agent.open_session import OpenSession
 from agent.personality_marker import unmarked
@@ -30,7 +30,7 @@ from agent.runtime import Runtime
 from agent.turn_lease import BusyElsewhere
 from session.connection import Patience
 from session.errors import NotAPrompt, NothingToUndo, SessionDeleted, UserError
-from session.lineage import exact_text, is_prompt, place_of
+from session.lineage import exact_text, place_of
 from session.models import Message, Role, Session, TitleSource
 from session.sessions import new_session_id
 from session.state import RESTORING
@@ -45,6 +45,7 @@ T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
+TOLD_S = 0.25  # between two words of how far a restore is
 WENT_ON = (
     "The files of a rewind were not all restored when hermes ended, and the conversation went on since: "
     "the rest of them are left as they are."
@@ -94,13 +95,15 @@ class Preview(Struct, frozen=True):
 class Outcome(Struct, frozen=True):
     """What was done: `rows` left the conversation or came back, the files in `done` were changed, those in `failed` not.
 
-    `problem` is why no further file was changed, "" where nothing was in the way.
+    `problem` is why no further file was changed, "" where nothing was in the way. `is_stopped`: somebody stopped it, and
+    some of `failed` was not reached.
     """
 
     rows: int = 0
     done: tuple[str, ...] = ()
     failed: tuple[NotRestored, ...] = ()
     problem: str = ""
+    is_stopped: bool = False
 
 
 class Restoring(Struct, frozen=True):
@@ -112,14 +115,14 @@ class Restoring(Struct, frozen=True):
 
 def prompts(s: OpenSession) -> list[Message]:
     """What can be gone back to, the last first."""
-    return [row for row in reversed(s.rows) if is_prompt(row)]
+    return [row for row in reversed(s.rows) if row.is_prompt]
 
 
 async def preview(s: OpenSession, prompt_id: int) -> Preview:
     """Nothing is changed. Raises NotInConversation or NotAPrompt."""
     known, told = known_of(s), list(s.told())
     leaving = told[place_of(told, prompt_id) :]
-    if not is_prompt(leaving[0]):
+    if not leaving[0].is_prompt:
         raise NotAPrompt
     calls = await _read(s, lambda tables: tables.calls.since(s.id, tables.messages.position(s.id, prompt_id)))
     plan, problem = await _plan(s, calls)
@@ -310,14 +313,26 @@ async def _adopt(s: OpenSession, stored: Session, rows: list[Message]) -> None:
 async def _restored(s: OpenSession, noted: Noted) -> Outcome:
     if not noted.number:
         return Outcome(failed=noted.failed)
+    telling = asyncio.create_task(_tell_progress(s))
     try:
         restored = await s.parts.history_for(s.session).carry_out(noted)
     except UserError as error:
         outcome = Outcome(problem=s.masking.text(str(error)))
     else:
-        outcome = Outcome(done=restored.done, failed=restored.failed)
+        outcome = Outcome(done=restored.done, failed=restored.failed, is_stopped=restored.is_stopped)
+    finally:
+        telling.cancel()
+        s.publish(RestoreMoved(s.stamp(), None))
     await _forget(s)
     return outcome
+
+
+async def _tell_progress(s: OpenSession) -> None:
+    history = s.parts.history_for(s.session)
+    while True:
+        if (progress := history.progress) is not None:
+            s.publish(RestoreMoved(s.stamp(), *progress))
+        await asyncio.sleep(TOLD_S)
 
 
 async def _forget(s: OpenSession) -> None:

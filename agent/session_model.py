@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from agent.events import Notice
 from agent.open_session import OpenSession
-from session.models import Route
+from session.models import ApiMode, Level, Route, Session
+from session.tables import Tables
 
 
 class Holds(StrEnum):
@@ -34,6 +37,8 @@ class SessionModel:
 
     def __init__(self, s: OpenSession) -> None:
         self._s = s
+        self.route_of: Callable[[Session], Route] = lambda stored: stored.route or s.route  # where a stored one goes on
+        s.hear_model = self.hear
         self._back: Route | None = None  # what answers again behind the turn that one route was chosen for
         self.coming: Coming | None = None
         self.is_unwritten = False  # the row names a model that is not to be had any more; the next turn corrects it
@@ -62,10 +67,16 @@ class SessionModel:
         """Another model as soon as what runs has ended."""
         self.coming = Coming(route, is_once)
 
-    def heard(self, route: Route) -> None:
-        """Another process chose a model for the session."""
-        self._s.parts.fallback.forget(self._s.id)
-        self._back, self._s.route = None, route
+    def hear(self, stored: Session) -> None:
+        """Another process chose a model for the session, as its row says now. One for the next turn is still that."""
+        s, route = self._s, self.route_of(stored)
+        s.parts.fallback.forget(s.id)
+        if self._back is not None:
+            self._back = route
+        else:
+            s.route = route
+        s.session = replace(s.session, route=stored.route)
+        self._tell(f"Another hermes chose {_spoken(route)} for this session, which answers from now on.")
 
     # --- around a turn
 
@@ -89,7 +100,25 @@ class SessionModel:
             await self.switch(coming.route, is_once=coming.is_once)
 
     async def _write(self, route: Route) -> None:
-        s = self._s
-        if s.is_stored:
-            await s.write(lambda tables: tables.sessions.set_route(s.id, route))
+        """The choice made last holds. One of another process that it takes the place of is told, and never lost in silence."""
+        s, known = self._s, self._s.session.route
+
+        def put(tables: Tables) -> Route | None:
+            stored = tables.sessions.get(s.id)
+            tables.sessions.set_route(s.id, route)
+            return stored.route if stored is not None else None
+
+        before = await s.write(put) if s.is_stored else known
         s.session, self.is_unwritten = replace(s.session, route=route), False
+        if before is not None and before not in (known, route):
+            self._tell(
+                f"Another hermes had just chosen {_spoken(before)} for this session. The later choice holds: {_spoken(route)}."
+            )
+
+    def _tell(self, text: str) -> None:
+        s = self._s
+        s.publish(Notice(s.stamp(), Level.WARNING, s.masking.text(text)))
+
+
+def _spoken(route: Route) -> str:
+    return "the built-in demo" if route.api_mode is ApiMode.DEMO else f"{route.model} at {route.provider}"

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from agent.hub import Hub, NoSuchSession, SessionLine
+from agent.hub import Hub, NoSuchSession
 from agent.masked_rows import masked_row, masked_session
-from agent.runtime import Runtime, SessionBusy
+from agent.runtime import Runtime
+from agent.session_lines import SessionLine
 from agent.session_names import linked_id, the_one
+from agent.session_run import SessionBusy
 from session.errors import EmptyTitle, UserError
 from session.models import EndReason, Message, Session, TitleSource
 from session.tables import Tables

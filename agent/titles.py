@@ -43,19 +43,22 @@ class Titles:
     def __init__(self, route_for: Callable[[Route], Route], *, is_on: bool) -> None:
         self._route_for = route_for
         self._is_on = is_on
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[str, asyncio.Task[None]] = {}  # by session
 
     def begin(self, s: OpenSession) -> None:
         """Behind an answer. Does nothing unless it is the first one, to a prompt that its title does not hold whole."""
         if not (self._is_on and s.parts.is_attended and _wants_title(s)):
             return
-        task = asyncio.create_task(self._upgrade(s))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks[s.id] = task = asyncio.create_task(self._upgrade(s))
+        task.add_done_callback(lambda _: self._tasks.pop(s.id, None))
+
+    def is_asking(self, session_id: str) -> bool:
+        """Whether a title is on its way."""
+        return session_id in self._tasks
 
     async def close(self) -> None:
         """Give up what is being asked."""
-        tasks = list(self._tasks)
+        tasks = list(self._tasks.values())
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -88,7 +91,7 @@ def title_in(answer: str) -> str:
 
 
 def _wants_title(s: OpenSession) -> bool:
-    asked = [row.content for row in s.rows if row.role is Role.USER]
+    asked = [row.content for row in s.rows if row.is_prompt]
     is_derived = s.session.title_source is TitleSource.DERIVED
     return is_derived and len(asked) == 1 and " ".join(asked[0].split()) != derive_title(asked[0])
 
@@ -111,7 +114,7 @@ async def _asked(s: OpenSession, route: Route) -> Reply | None:
 
 
 def _quoted(rows: list[Message]) -> str:
-    asked = next(row.content for row in rows if row.role is Role.USER)
+    asked = next(row.content for row in rows if row.is_prompt)
     said = next((row.content for row in reversed(rows) if row.role is Role.ASSISTANT), "")
     return f"Asked:\n{asked[:QUOTED_CHARS]}\n\nAnswered:\n{said[:QUOTED_CHARS]}"
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterable
+import asyncio
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
+from pathlib import Path
 
 from agent.asking import ask, choose_route
 from agent.calls import run_calls
@@ -11,19 +13,25 @@ from agent.context.compaction import is_said
 from agent.context.gates import Gate
 from agent.context.room import Room
 from agent.events import TurnEvent
+from agent.image_files import parts_of
 from agent.images import left_out
-from agent.open_session import OpenSession, ending_of
+from agent.open_session import OpenSession
 from agent.providers.base import ProviderError, Reply
 from agent.steering import steer
-from session.models import ExitReason, Level, ToolCall
+from session.models import ExitReason, Finish, Level, ToolCall
 
 
-async def run_turn(s: OpenSession, text: str, queued_id: int = 0, parts: str = "") -> AsyncGenerator[TurnEvent, None]:
+async def run_turn(
+    s: OpenSession, text: str, queued_id: int = 0, parts: str = "", images: Sequence[str] = ()
+) -> AsyncGenerator[TurnEvent, None]:
     """Yields what happens, in order, from the stored prompt to the end of the turn.
 
-    `queued_id` is the row in which the text waited, whose place the prompt takes; 0 for none. `parts` are the prompt's.
-    Raises ProviderError where the model can't be asked; the caller settles what was begun.
+    `queued_id` is the row in which the text waited, whose place the prompt takes; 0 for none. `parts` are the prompt's,
+    or they are made of its text and the files of `images`. Raises NoImage before anything is stored, and ProviderError
+    where the model can't be asked; the caller settles what was begun.
     """
+    if images:
+        parts = await asyncio.to_thread(parts_of, text, [Path(path) for path in images])
     for event in await s.begin(text, queued_id, parts):
         yield event
     async for event in _converse(s):
@@ -63,7 +71,7 @@ async def _converse(s: OpenSession) -> AsyncGenerator[TurnEvent, None]:
         for text in _unsaid(s, reply.warnings):
             yield await s.store_notice(Level.WARNING, text)
         if not calls:
-            ended = await s.end(ending_of(reply))
+            ended = await s.end(_ending_of(reply))
             s.parts.titles.begin(s)
             yield ended
             return
@@ -95,3 +103,14 @@ async def _ask_in(room: Room, s: OpenSession, gate: Gate) -> AsyncGenerator[Turn
 def _unsaid(s: OpenSession, warnings: Iterable[str]) -> list[str]:
     """Those that the conversation does not tell yet."""
     return [text for text in warnings if not is_said(s, text)]
+
+
+def _ending_of(reply: Reply) -> ExitReason:
+    """How a turn ends with an answer that calls no tool."""
+    match reply.finish:
+        case Finish.LENGTH:
+            return ExitReason.LENGTH
+        case Finish.CONTENT_FILTER:
+            return ExitReason.REFUSED
+        case _:
+            return ExitReason.COMPLETED

@@ -7,7 +7,8 @@ import logging
 import time
 from collections.abc import Callable
 
-from agent.hub import Hub, SessionLine
+from agent.hub import Hub
+from agent.session_lines import SessionLine
 from session.errors import UserError
 
 log = logging.getLogger(__name__)

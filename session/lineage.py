@@ -164,7 +164,7 @@ class Lineage:
         rows = self._messages.all(session_id)
         rewound = rows[place_of(rows, user_message_id) :]
         refuse_damaged(rewound)
-        if not is_prompt(rewound[0]):
+        if not rewound[0].is_prompt:
             raise NotAPrompt
         self._drop_unfinished(session_id, now)
         place, number = self._messages.position(session_id, user_message_id), self.number_rewind(session_id)
@@ -216,7 +216,7 @@ class Lineage:
 
         Raises NothingToRetry, and what `rewind` raises.
         """
-        prompt = next(filter(is_prompt, reversed(self._messages.all(session_id))), None)
+        prompt = next((row for row in reversed(self._messages.all(session_id)) if row.is_prompt), None)
         if prompt is None:
             raise NothingToRetry
         return self.rewind(session_id, prompt.id, now)
@@ -339,10 +339,6 @@ def exact_text(prompt: Message) -> str:
     if prompt.sent:
         return prompt.sent
     return text_of_parts(prompt.parts) if prompt.parts else prompt.content
-
-
-def is_prompt(row: Message) -> bool:
-    return row.role is Role.USER and not row.is_summary
 
 
 def place_of(rows: list[Message], message_id: int) -> int:

@@ -73,7 +73,8 @@ def blocks(row: Row) -> Iterator[str]:
         yield fenced(row.content)
     if row.refusal:
         yield f"Refused:\n\n{fenced(row.refusal)}"
-    yield from map(called, row.calls)
+    if row.role is not Role.USER:  # a command of the person's is the text of its row
+        yield from map(called, row.calls)
     if row.parts:
         yield "Something other than text came with this."
     if row.finish and row.finish in ENDS:

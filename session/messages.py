@@ -52,8 +52,8 @@ class Messages:
         return rows[0] if rows else None
 
     def first_prompt(self, session_id: str) -> Message | None:
-        """What the person said first in the conversation as it stands; a summary is not the person's."""
-        where = f"{ACTIVE} AND role = 'user' AND is_summary = 0 ORDER BY position LIMIT 1"
+        """What the person said first in the conversation as it stands: a `Message.is_prompt`."""
+        where = f"{ACTIVE} AND role = 'user' AND is_summary = 0 AND calls = '' ORDER BY position LIMIT 1"
         rows = self._read(where, session_id)
         return rows[0] if rows else None
 
@@ -70,6 +70,15 @@ class Messages:
     def compacted(self, session_id: str, number: int) -> list[Message]:
         """The rows that a compaction of the session set aside."""
         return self._read("session_id = ? AND active = 0 AND compacted = ? ORDER BY position", session_id, number)
+
+    def last_compacted_sent(self, session_id: str, beginning: str) -> str:
+        """What a model got of the last prompt that a compaction set aside and that was sent with this beginning, "" for none."""
+        sql = (
+            "SELECT sent FROM messages WHERE session_id = ? AND active = 0 AND compacted > 0 AND role = 'user' "
+            "AND substr(sent, 1, ?) = ? ORDER BY position DESC LIMIT 1"
+        )
+        found = self._connection.value(sql, session_id, len(beginning), beginning)
+        return found if isinstance(found, str) else ""
 
     def at(self, session_id: str, place: int) -> Message | None:
         """The row of the conversation that stands at a place."""

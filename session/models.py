@@ -177,6 +177,9 @@ class CallResult(Struct, frozen=True):
     duration_s: float = 0.0  # running time, without the time a person was asked
 
 
+OWN_COMMAND = "command"  # the name of the call in which a person runs a command themselves
+
+
 class Message(Struct, frozen=True):
     """One row of a transcript. Fields that do not belong to its role are empty. `id` is 0 until it is stored.
 
@@ -207,6 +210,11 @@ class Message(Struct, frozen=True):
     is_summary: bool = False
     is_mended: bool = False
     is_damaged: bool = False
+
+    @property
+    def is_prompt(self) -> bool:
+        """Whether the person said this to the model: not a summary, nor a command of theirs, which is their row's one call."""
+        return self.role is Role.USER and not (self.is_summary or self.calls)
 
 
 class Session(Struct, frozen=True):

@@ -11,6 +11,7 @@ from session.errors import NewerDatabase, UnsavedDatabase
 from session.migration_2 import add_lineage_and_search
 from session.migration_3 import add_context
 from session.migration_4 import add_approvals
+from session.migration_5 import add_queued_images
 
 APPLICATION_ID = 0x48724D74  # "HrMt": what tells our files from those of other programs
 
@@ -114,6 +115,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     add_lineage_and_search,
     add_context,
     add_approvals,
+    add_queued_images,
 )
 USER_VERSION = len(MIGRATIONS)
 

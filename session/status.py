@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from session.lease import is_held
-from session.models import Finish, Role
+from session.models import OWN_COMMAND, Finish, Role
 from session.process import this_process
 from session.tables import Tables
 
@@ -26,7 +26,7 @@ def status(tables: Tables, session_id: str) -> Status:
     if tables.turns.open_since(session_id) is not None:
         return Status.WAITING if tables.approvals.waiting(session_id) else Status.WORKING
     last = tables.messages.last_said(session_id)
-    if last is None or last.is_summary:
+    if last is None or last.is_summary or (last.result is not None and last.result.tool == OWN_COMMAND):
         return Status.COMPLETE
     is_whole = last.role is Role.ASSISTANT and not last.calls and last.finish not in BROKEN_OFF
     return Status.COMPLETE if is_whole else Status.CUT

@@ -88,6 +88,25 @@ def test_the_runtime_loads_without_a_screen() -> None:
     assert loaded & {"tui", *SCREEN} == set()
 
 
+# What no first frame and no typed key needs. It is loaded behind the first frame, or by who is quicker than that.
+LATE = (
+    "agent.approvals.policy",
+    "agent.calls",
+    "agent.commands.builtin",
+    "agent.commands.completion",
+    "agent.config.trust",
+    "agent.turn",
+    "tui.screens.approval",
+    "tui.screens.approval_step",
+    "tui.screens.question",
+    "tui.widgets.call_facts",
+)
+
+
+def test_a_start_loads_no_turn_no_command_and_no_question() -> None:
+    assert loaded_by("import agent.open, tui.cli.tui, tui.app, tui.driver") & {*LATE, *HEAVY} == set()
+
+
 @pytest.mark.parametrize("module", ["agent.hub", "agent.open", "agent.commands.builtin", "session.db", "tui.app"])
 def test_what_is_heavy_is_not_loaded_with(module: str) -> None:
     assert loaded_by(f"import {module}") & set(HEAVY) == set()

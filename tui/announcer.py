@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from agent.config.display_settings import DisplaySettings, Notify, Progress
 from agent.events import RequestOpened, TurnEnded, TurnEvent
 from agent.hub import Hub
-from agent.runtime import Live, Runtime
+from agent.runtime import Runtime
+from agent.session_run import Live
 from session.models import ExitReason
 from tui.multiplexer import is_between, passed_on
 from tui.widgets.state_words import one_line, telling

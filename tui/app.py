@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual import events
 from textual.app import App
+from textual.filter import LineFilter
 
 from agent.commands.table import Entered, Renamed
 from agent.config.watch import Watch
@@ -22,9 +23,10 @@ from session.errors import UserError
 from session.models import Level
 from tui.announcer import Announcer
 from tui.background import TerminalBackground, is_dark_by
+from tui.hints import NO_CHANGES, Keymap
 from tui.keys import APP_KEYS
 from tui.screens.main import MainScreen
-from tui.textual_seams import remember_clipboard, to_terminal
+from tui.textual_seams import let_removed_widgets_go, remember_clipboard, to_terminal
 from tui.theme_choice import Found, ThemeAsked, ThemeChoice
 
 if TYPE_CHECKING:
@@ -36,7 +38,7 @@ class HermesApp(App[None], inherit_bindings=False):
     """Shows the sessions of a hub, which belongs to the running loop; `session_id` is open in it and shown first.
 
     Each other profile that is entered gets a main screen of its own, which stays as it was left. Whoever runs the app
-    closes the profiles afterwards.
+    closes the profiles afterwards. `asks`: what has to be settled at a first start is asked by itself.
     """
 
     TITLE = "hermes"
@@ -46,21 +48,30 @@ class HermesApp(App[None], inherit_bindings=False):
     DEFAULT_MODE = "first"  # its own name for it can't be gone back to
 
     def __init__(
-        self, profiles: OpenProfiles, hub: Hub, session_id: str, clock: Callable[[], float] = time.monotonic
+        self,
+        profiles: OpenProfiles,
+        hub: Hub,
+        session_id: str,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        asks: bool = False,
     ) -> None:
         super().__init__()
+        let_removed_widgets_go()
         self.animation_level = "none"
         self.chosen_keys: Chosen = {}
+        self.keymap: Keymap = NO_CHANGES  # what is right in them
         profile = hub.profile
-        self._themes = ThemeChoice(self, profile.home, is_dark=is_dark_by(profile.environ), clock=clock)
-        self._first_theme = self._themes.find(profile.settings.display.theme)
+        self._themes = ThemeChoice(self, is_dark=is_dark_by(profile.environ), clock=clock)
+        self._first_theme = self._themes.find(profile.settings.display.theme, profile.home)
         self._themes.show(self._first_theme)
         self._first_keys = profile.settings.keys
         self._take_keys(self._first_keys)
         self._profiles = profiles
         self._clock = clock
         self.announcer = Announcer(self._write, lambda: self.app_focus, profile.environ, profile.settings.display)
-        self.main = MainScreen(hub, session_id, clock, self.announcer)
+        self._asks = asks
+        self.main = MainScreen(hub, session_id, clock, self.announcer, asks=asks)
         self._clipboard_ways: Clipboard | None = None
         self._mains = {hub.profile.name: self.main}
         self._mode_of = {self.main: self.DEFAULT_MODE}
@@ -87,6 +98,7 @@ class HermesApp(App[None], inherit_bindings=False):
             main.is_away = main is not screen
         self.main = screen
         await self.switch_mode(self._mode_of[screen])
+        await self._reload(screen.hub.profile)
         self.on_main_screen_heard_away()
 
     async def _rename(self, new: str) -> None:
@@ -116,7 +128,9 @@ class HermesApp(App[None], inherit_bindings=False):
 
     def _added(self, hub: Hub, session_id: str) -> MainScreen:
         """A main screen for a profile. Its mode gives it a stack of screens of its own, with its own questions on it."""
-        screen = self._mains[hub.profile.name] = MainScreen(hub, session_id, self._clock, self.announcer)
+        screen = self._mains[hub.profile.name] = MainScreen(
+            hub, session_id, self._clock, self.announcer, asks=self._asks
+        )
         mode = self._mode_of[screen] = f"profile {id(screen)}"
         self.add_mode(mode, lambda: screen)  # pyright: ignore[reportUnknownMemberType]
         return screen
@@ -140,6 +154,8 @@ class HermesApp(App[None], inherit_bindings=False):
         """Every event of the app. Whoever edited the settings elsewhere comes back with a key or the focus."""
         if isinstance(event, events.Key | events.AppFocus) and self._has_new_settings():
             self.run_worker(self._reload(self.main.hub.profile), group="settings", exclusive=True)
+        if isinstance(event, events.AppFocus | events.AppBlur) and not self.screen_stack:
+            return  # it came while the app was ending, and Textual would look for a screen to tell
         await super().on_event(event)
 
     async def on_reload_asked(self) -> None:
@@ -165,6 +181,7 @@ class HermesApp(App[None], inherit_bindings=False):
             self.main.conversations.show_reasoning(loaded.settings.display.reasoning)
             self._take_keys(loaded.settings.keys)
             self._tell_keys(loaded.settings.keys)
+            self.main.tell()  # what it says of keys
             self.main.conversations.is_calm = loaded.settings.display.reduced_motion
 
     # --- keys and themes
@@ -175,7 +192,8 @@ class HermesApp(App[None], inherit_bindings=False):
             from tui.keymap import keymap_of
 
             self.chosen_keys = chosen
-            self.set_keymap(keymap_of(chosen))
+            self.keymap = keymap_of(chosen)
+            self.set_keymap(dict(self.keymap))
 
     def _tell_keys(self, chosen: Chosen) -> None:
         if chosen:
@@ -202,13 +220,17 @@ class HermesApp(App[None], inherit_bindings=False):
         self.run_worker(self._choose_theme(name), group="theme", exclusive=True)
 
     async def _choose_theme(self, setting: str) -> None:
-        found = await asyncio.to_thread(self._themes.find, setting)
+        found = await asyncio.to_thread(self._themes.find, setting, self.main.hub.profile.home)
         self._themes.show(found)
         self._tell_wrong(found)
 
     def _tell_wrong(self, found: Found) -> None:
         for sentence in found.wrong:
             self.main.say(sentence, Level.WARNING)
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """What each line goes through before it is written."""
+        return [*self._themes.filters, *super().get_line_filters()]
 
     # --- beside the screen
 

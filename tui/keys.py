@@ -10,6 +10,26 @@ def key(keys: str, action: str, description: str, tooltip: str, name: str, *, is
     return Binding(keys, action, description, tooltip=tooltip, id=name, show=False, priority=is_first)
 
 
+def marking(place: str, row: str) -> list[BindingType]:
+    """The keys of a list in which one row is marked; `row` is what stands in it."""
+    return [
+        key("up", "move(-1)", f"{row.capitalize()} above", f"Mark the {row} above.", f"{place}.above"),
+        key("down", "move(1)", f"{row.capitalize()} below", f"Mark the {row} below.", f"{place}.below"),
+        key("pageup", "page(-1)", "Page up", "Go up by a page.", f"{place}.page_up"),
+        key("pagedown", "page(1)", "Page down", "Go down by a page.", f"{place}.page_down"),
+    ]
+
+
+def scrolling(place: str) -> list[BindingType]:
+    """The keys of a page that is only read."""
+    return [
+        key("up,k", "scroll(-1)", "Up", "Scroll up by a line.", f"{place}.up"),
+        key("down,j", "scroll(1)", "Down", "Scroll down by a line.", f"{place}.down"),
+        key("pageup", "page(-1)", "Page up", "Scroll up by a page.", f"{place}.page_up"),
+        key("pagedown,space", "page(1)", "Page down", "Scroll down by a page.", f"{place}.page_down"),
+    ]
+
+
 APP_KEYS: list[BindingType] = [
     key("ctrl+q", "quit", "Quit", "Leave; every conversation stays.", "app.quit", is_first=True),
     key("ctrl+c", "stop", "Stop", "Copy, else interrupt, else clear the draft, else quit (twice).", "app.stop"),
@@ -125,19 +145,13 @@ FIND_KEYS: list[BindingType] = [
 OUTLINE_KEYS: list[BindingType] = [
     key("escape,ctrl+c,alt+o", "leave", "Leave", "Stay where you are.", "outline.leave"),
     key("enter", "decide", "Go there", "Go to the marked prompt.", "outline.decide"),
-    key("up", "move(-1)", "Prompt above", "Mark the prompt above.", "outline.above"),
-    key("down", "move(1)", "Prompt below", "Mark the prompt below.", "outline.below"),
-    key("pageup", "page(-1)", "Page up", "Go up by a page.", "outline.page_up"),
-    key("pagedown", "page(1)", "Page down", "Go down by a page.", "outline.page_down"),
+    *marking("outline", "prompt"),
 ]
 
 LISTING_KEYS: list[BindingType] = [
     key("escape,ctrl+c", "leave", "Leave", "Do nothing.", "listing.leave"),
     key("enter", "decide", "Do it", "Do what the marked row says.", "listing.decide"),
-    key("up", "move(-1)", "Row above", "Mark the row above.", "listing.above"),
-    key("down", "move(1)", "Row below", "Mark the row below.", "listing.below"),
-    key("pageup", "page(-1)", "Page up", "Go up by a page.", "listing.page_up"),
-    key("pagedown", "page(1)", "Page down", "Go down by a page.", "listing.page_down"),
+    *marking("listing", "row"),
 ]
 
 SETTING_KEYS: list[BindingType] = [
@@ -147,12 +161,9 @@ SETTING_KEYS: list[BindingType] = [
 PERSONALITY_KEYS: list[BindingType] = [
     key("escape,ctrl+c", "leave", "Leave", "Leave the personality as it is.", "personality.leave"),
     key("enter", "decide", "Choose", "Speak as the marked personality says.", "personality.decide"),
-    key("up", "move(-1)", "Row above", "Mark the personality above.", "personality.above"),
-    key("down", "move(1)", "Row below", "Mark the personality below.", "personality.below"),
     key("tab", "turn", "Text or change", "Show its text, or what it changes in the prompt.", "personality.turn"),
     key("ctrl+g", "widen", "New sessions", "Let the choice hold for new sessions, too, or not.", "personality.widen"),
-    key("pageup", "page(-1)", "Page up", "Scroll the text up.", "personality.page_up"),
-    key("pagedown", "page(1)", "Page down", "Scroll the text down.", "personality.page_down"),
+    *marking("personality", "personality"),
 ]
 
 APPROVAL_KEYS: list[BindingType] = [
@@ -254,10 +265,7 @@ SWITCH_KEYS: list[BindingType] = [
 ]
 
 MODEL_KEYS: list[BindingType] = [
-    key("up", "move(-1)", "Row above", "Mark the row above.", "model.above"),
-    key("down", "move(1)", "Row below", "Mark the row below.", "model.below"),
-    key("pageup", "page(-1)", "Page up", "Go up by a page.", "model.page_up"),
-    key("pagedown", "page(1)", "Page down", "Go down by a page.", "model.page_down"),
+    *marking("model", "row"),
     key("enter", "decide", "Choose", "Choose what is marked: a provider, then a model.", "model.decide"),
     key(
         "ctrl+g", "turn_holds", "How long", "This session, the next turn, or every new session as well.", "model.holds"
@@ -284,12 +292,30 @@ KEY_KEYS: list[BindingType] = [
     key("escape,ctrl+c", "leave", "Leave", "Leave without a key; nothing is changed.", "key.leave"),
 ]
 
+SETUP_KEYS: list[BindingType] = [
+    key("up,shift+tab", "move(-1)", "Choice above", "Move to the choice above.", "setup.above"),
+    key("down,tab", "move(1)", "Choice below", "Move to the choice below.", "setup.below"),
+    key("enter", "decide", "Choose", "Take what is marked.", "setup.decide"),
+    *(
+        key(f"{number}", f"choose({number - 1})", f"Choice {number}", f"Take choice {number}.", f"setup.{number}")
+        for number in range(1, 10)
+    ),
+    key("escape,ctrl+c", "back_out", "Leave", "Leave without a model; nothing is changed.", "setup.leave"),
+]
+
+TRUST_KEYS: list[BindingType] = [  # no letters: it opens by itself, and a prompt begins with one
+    key("up,left,shift+tab", "move(-1)", "Choice above", "Move to the choice above.", "trust.above"),
+    key("down,right,tab", "move(1)", "Choice below", "Move to the choice below.", "trust.below"),
+    key("enter", "decide", "Decide", "Decide as the marked choice says.", "trust.decide"),
+    key("1", "choose(0)", "Trust", "Let what the folder brings act.", "trust.yes"),
+    key("2", "choose(1)", "Not now", "Let it have no effect.", "trust.no"),
+    key("escape", "refuse", "Not now", "Let it have no effect.", "trust.refuse"),
+    key("ctrl+c", "back_out", "Not now", "Let it have no effect, at once.", "trust.back_out"),
+]
+
 PAGE_KEYS: list[BindingType] = [
     key("escape,enter,q,ctrl+c", "close", "Close", "Close the page.", "page.close"),
-    key("up,k", "scroll(-1)", "Up", "Scroll up by a line.", "page.up"),
-    key("down,j", "scroll(1)", "Down", "Scroll down by a line.", "page.down"),
-    key("pageup", "page(-1)", "Page up", "Scroll up by a page.", "page.page_up"),
-    key("pagedown,space", "page(1)", "Page down", "Scroll down by a page.", "page.page_down"),
+    *scrolling("page"),
 ]
 
 SESSION_LIST_KEYS: list[BindingType] = [
@@ -305,7 +331,7 @@ SESSION_LIST_KEYS: list[BindingType] = [
     key(
         "right", "verb('preview')", "Preview", "Show how the marked session began and where it stands.", "sessions.show"
     ),
-    key("f2,ctrl+r", "verb('rename')", "Rename", "Give the marked session another name.", "sessions.rename"),
+    key("ctrl+r,f2", "verb('rename')", "Rename", "Give the marked session another name.", "sessions.rename"),
     key("ctrl+k", "verb('pin')", "Pin", "Keep the marked session on top, or no longer.", "sessions.pin"),
     key("ctrl+a", "verb('archive')", "Archive", "Take the marked session out of the list.", "sessions.archive"),
     key("ctrl+e", "verb('export')", "Export", "Write the marked session into a file.", "sessions.export"),
@@ -320,18 +346,12 @@ SIDEBAR_KEYS: list[BindingType] = [
 ]
 
 SEARCH_KEYS: list[BindingType] = [
-    key("up", "move(-1)", "Place above", "Mark the place above.", "search.above"),
-    key("down", "move(1)", "Place below", "Mark the place below.", "search.below"),
-    key("pageup", "page(-1)", "Page up", "Go up by a page of what was found.", "search.page_up"),
-    key("pagedown", "page(1)", "Page down", "Go down by a page of what was found.", "search.page_down"),
+    *marking("search", "place"),
     key("escape,ctrl+c", "leave", "Leave", "Leave the search.", "search.leave"),
 ]
 
 PREVIEW_KEYS: list[BindingType] = [
     key("enter", "open", "Open", "Open the session.", "preview.open"),
     key("escape,q,left,ctrl+c", "leave", "Leave", "Go back to the list.", "preview.leave"),
-    key("up,k", "scroll(-1)", "Up", "Scroll up by a line.", "preview.up"),
-    key("down,j", "scroll(1)", "Down", "Scroll down by a line.", "preview.down"),
-    key("pageup", "page(-1)", "Page up", "Scroll up by a page.", "preview.page_up"),
-    key("pagedown,space", "page(1)", "Page down", "Scroll down by a page.", "preview.page_down"),
+    *scrolling("preview"),
 ]

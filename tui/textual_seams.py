@@ -76,3 +76,16 @@ def to_terminal(app: App[None], data: str) -> None:
 def remember_clipboard(app: App[None], text: str) -> None:
     """What was copied here is what is pasted here, whether or not the terminal took it."""
     app._clipboard = text  # pyright: ignore[reportPrivateUsage]
+
+
+def let_removed_widgets_go() -> None:
+    """Keep nothing of a widget that left the screen.
+
+    Textual shares two colours between widgets in a cache of 1,024 entries, but keys it by each widget's own drawn lines
+    too: a thousand dead widgets stay with all that they drew. Keyed by the class the entries hold colours alone.
+    """
+    from textual._styles_cache import StylesCache
+
+    shared = vars(StylesCache).get("get_inner_outer")
+    if hasattr(shared, "cache_info"):  # one that Textual mended is no plain cached function any more
+        StylesCache.get_inner_outer = classmethod(shared)  # type: ignore[assignment]

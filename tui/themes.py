@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from msgspec import Struct
 from textual.theme import Theme
 
+from tui.dimming import OWN_FOREGROUND, STAND_IN
+
 Colors = Mapping[str, str]
 
 
@@ -66,6 +68,8 @@ class Base(Struct, frozen=True):
         """What Textual asks of an ANSI theme only. Without grounds a modal would show what is under it."""
         black, white = ("ansi_black", "ansi_white") if self.is_dark else ("ansi_white", "ansi_black")
         return {
+            "foreground": STAND_IN,
+            OWN_FOREGROUND: colors["foreground"],
             "surface": colors["surface"],
             "panel": colors["panel"],
             "ansi-background": black,

@@ -15,6 +15,7 @@ log = logging.getLogger(__name__)
 
 TYPING_S = 0.25  # a key younger than this means that the person is typing
 STEP_S = 0.02
+RUN_S, REST_S = 0.003, 0.004  # so long at once, so long nothing: a key that comes meanwhile waits for little of it
 
 
 class Warmup:
@@ -23,6 +24,7 @@ class Warmup:
     def __init__(self, jobs: Sequence[Callable[[], None]]) -> None:
         self._jobs = jobs
         self._last_key = 0.0
+        self._rested = 0.0
         self._may_pause = True
         self._thread = threading.Thread(target=self._run, name="hermes-warmup", daemon=True)
 
@@ -34,8 +36,13 @@ class Warmup:
         self._may_pause = self._may_pause and not is_enter
 
     def _pause(self) -> None:
+        is_due = time.monotonic() - self._rested > RUN_S
+        if self._may_pause and is_due:
+            time.sleep(REST_S)
         while self._may_pause and time.monotonic() - self._last_key < TYPING_S:
             time.sleep(STEP_S)
+        if is_due:
+            self._rested = time.monotonic()
 
     def _run(self) -> None:
         with pausing_imports(self._pause):
@@ -80,8 +87,19 @@ def settle_memory() -> None:
 
 
 def first_turn_jobs() -> Sequence[Callable[[], None]]:
-    """The SDK with one rehearsed request, markdown, and highlighting."""
-    return (_client, _markdown)
+    """The turn itself, the SDK with one rehearsed request, markdown, highlighting, and what is shown of commands and
+    questions."""
+    return (_turn, _client, _markdown, _screens)
+
+
+def _turn() -> None:
+    import_module("agent.turn")
+    import_module("agent.commands.completion")
+
+
+def _screens() -> None:
+    for name in ("approval", "approval_step", "question"):
+        import_module(f"tui.screens.{name}")
 
 
 def _client() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -15,7 +16,17 @@ from agent.approvals.sandbox_policy import judge_whereabouts
 from agent.approvals.shell_judge import judge_command
 from agent.approvals.shell_marks import runs_files
 from agent.approvals.shell_rules import rule_proposals
-from agent.approvals.shell_verdict import FLOOR, GUARDED, READ_ONLY, WRAPPED, CommandVerdict, Decision, Mode, Part
+from agent.approvals.shell_verdict import (
+    FLOOR,
+    GUARDED,
+    READ_ONLY,
+    UNSEEN,
+    WRAPPED,
+    CommandVerdict,
+    Decision,
+    Mode,
+    Part,
+)
 from agent.approvals.standing import Held
 from agent.approvals.verdict import Allow, Ask, Refuse, Verdict
 from agent.tools.base import Touch, Workplace
@@ -67,8 +78,8 @@ def _allowed(verdict: CommandVerdict, touch: Touch, here: Workplace, held: Held,
         return Ask(f"runs a command outside the workspace ({here.cwd})", _details(verdict, touch, here))
     if len(by_rule) < len(verdict.parts) and is_too_wide(here):
         return Ask(f"runs a command, and {TOO_WIDE}", _details(verdict, touch, here))
-    if script := next(_written(by_rule, here, held), None):
-        return Ask(f"runs {script}, which this session wrote", _details(verdict, touch, here, verdict.parts))
+    if why := next(_written(by_rule, here, held), None):
+        return Ask(why, _details(verdict, touch, here, verdict.parts))
     standing = [one for part in by_rule if (one := held.for_command(part.rule)) is not None]
     approvals = [one.approval for one in standing] or [Approval.NOT_ASKED]
     approval = Approval.ALLOWED_SESSION if Approval.ALLOWED_SESSION in approvals else approvals[0]
@@ -84,7 +95,7 @@ def _why(verdict: CommandVerdict) -> str:
 
 
 def _details(verdict: CommandVerdict, touch: Touch, here: Workplace, run: Iterable[Part] | None = None) -> Details:
-    is_once = any(part.rule == GUARDED for part in verdict.parts)
+    is_once = any(part.rule in (GUARDED, UNSEEN) for part in verdict.parts)
     asked = [part for part in verdict.parts if part.verdict is Decision.ASK]
     proposals = () if verdict.marks or is_once else rule_proposals(verdict)
     may_save = bool(proposals) and len(proposals) == len({part.argv for part in asked})
@@ -98,14 +109,36 @@ def _details(verdict: CommandVerdict, touch: Touch, here: Workplace, run: Iterab
         command=touch.runs[0],
         is_once=is_once,
         scripts=tuple(_scripts(asked if run is None else run, here)),
+        stamps=tuple(_stamps(verdict.parts, here)),
     )
 
 
 def _written(parts: Iterable[Part], here: Workplace, held: Held) -> Iterator[str]:
-    """The words of a command that a rule allows which name files that the session wrote (C30)."""
-    for word, path in _named(parts, here):
-        if path in held.written:
-            yield word
+    """Why a rule does not hold: its words name files that the session wrote, or a script that it may have (C30).
+
+    What a job wrote behind its call, or what git ignores, nobody recorded; but its time of change can't be set back.
+    """
+    for part in parts:
+        for word, path in _named([part], here):
+            if path in held.written:
+                yield f"runs {word}, which this session wrote"
+            elif _is_run(part, word) and (found := _status(path)) is not None and found.st_ctime > held.since:
+                yield f"runs {word}, which was changed since this session began"
+
+
+def _stamps(parts: Iterable[Part], here: Workplace) -> Iterator[str]:
+    """A change of any of these files, however it was made, gives another one (C30)."""
+    for part in parts:
+        for word, path in _named([part], here):
+            if _is_run(part, word) and (found := _status(path)) is not None:
+                yield f"{path} {found.st_ino} {found.st_size} {found.st_mtime_ns} {found.st_ctime_ns}"
+
+
+def _status(path: Path) -> os.stat_result | None:
+    try:
+        return path.stat()
+    except (OSError, ValueError):
+        return None
 
 
 def _scripts(parts: Iterable[Part], here: Workplace) -> list[Script]:

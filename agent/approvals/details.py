@@ -49,6 +49,7 @@ class Details(Struct, frozen=True):
 
     is_once: bool = False  # a yes holds for this one call only, never for the session (protected files)
     scripts: tuple[Script, ...] = ()
+    stamps: tuple[str, ...] = ()  # by which each file that would run is known again; others when one was changed
 
 
 NO_DETAILS = Details()

@@ -16,16 +16,18 @@ from agent.tools.base import Workplace
 _SYSTEM = re.compile(
     r"(?i)^(?:/private)?/(?:etc|boot|bin|sbin|lib(?:32|64|x32)?|proc|sys|dev)(?:/|$)"
     r"|^/usr/(?:s?bin|lib(?:32|64|x32|exec)?|share|include)(?:/|$)|^/(?:System|Library)/"
-    r"|^(?:/run|/var/lib)/systemd(?:/|$)|/docker\.sock$"
+    r"|^(?:/run|/var/lib)/systemd(?:/|$)|^/var/spool/(?:cron|at)(?:/|$)|/docker\.sock$"
 )
-_INSTRUCTIONS = re.compile(r"(?i)/(?:agents|claude|soul)(?:\.local)?\.md$|/\.cursorrules$|/\.hermes(?:/|$)")
+_INSTRUCTIONS = re.compile(
+    r"(?i)/(?:agents|claude|soul|\.?hermes)(?:\.local)?\.md$|/\.cursorrules$|/\.cursor/rules(?:/|$)|/\.hermes(?:/|$)"
+)
 _GIT = re.compile(r"(?i)/\.git(?:/|$)")
 _PERSONAL = re.compile(
     r"(?i)/\.(?:ssh|aws|gnupg|kube|docker|azure|password-store)(?:/|$)"
-    r"|/\.(?:bashrc|bash_profile|bash_login|bash_logout|bash_aliases|profile|inputrc|zshrc|zprofile|zshenv|zlogin|login"
+    r"|/\.(?:bashrc|bash_profile|bash_login|bash_logout|bash_aliases|profile|inputrc|zshrc|zprofile|zshenv|zlogin|zlogout|login"
     r"|cshrc|tcshrc|kshrc|netrc|npmrc|pypirc|pgpass|gitconfig|git-credentials|vimrc|tmux\.conf|xprofile|xinitrc)$"
     r"|/\.config/(?:fish|systemd|autostart|git|environment\.d)/|/\.env(?:\.[\w-]+)?$|/\.hermes-tui(?:/|$)"
-    r"|/Library/LaunchAgents/"
+    r"|/\.local/share/systemd(?:/|$)|/Library/LaunchAgents/"
 )
 
 

@@ -23,6 +23,7 @@ _RAW_DEVICE = re.compile(
     r"|/proc/sysrq-trigger"
 )
 _GLOB, _WILD, _LITERAL = re.compile(r"[*?\[]"), re.compile(r"\[[^\]]*\]|[*?]"), re.compile(r"\w")
+_SOMEBODYS_HOME = re.compile(r"~[a-z_][\w.-]*/*(?:\*/*)?")
 _DELETERS = re.compile(r"\b(?:rm|shred|unlink|srm)\b")
 # What `find` is given that leaves it all that is there, as far as it matters.
 _FIND_WIDE = word_set("-delete -depth -d -xdev -mount -print -print0 -noleaf -true -follow -or -and -o -a ( ) , -not !")
@@ -43,6 +44,8 @@ def is_essential(target: str, place: Workplace) -> bool:
     """
     if UNKNOWN in target:
         return False
+    if _SOMEBODYS_HOME.fullmatch(target):
+        return True
     essential = _SYSTEM | {os.path.normpath(place.environ.get("HOME", "") or "/")}
     if _GLOB.search(target) and any(fnmatchcase(folder, absolute(target, place).rstrip("/")) for folder in essential):
         return True
@@ -75,6 +78,16 @@ def deletes_found(words: Words) -> bool:
     """Whether a `find` deletes what it comes across, by itself or by what it runs."""
     runs = next((at for at, word in enumerate(words) if word in _FIND_RUNS), len(words))
     return "-delete" in words or any(_DELETERS.search(word) for word in words[runs:])
+
+
+def is_recursive_call(words: Words, letters: str = "rR") -> bool:
+    """Whether rm, chmod and the like go into folders; a long option may be shortened."""
+    return any(
+        len(word) > 3 and "--recursive".startswith(word)
+        if word.startswith("--")
+        else word.startswith("-") and any(letter in word for letter in letters)
+        for word in words
+    )
 
 
 def absolute(path: str, place: Workplace) -> str:

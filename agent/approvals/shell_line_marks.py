@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from agent.approvals.shell_handed import handed_texts, handed_words, words_in
+from agent.approvals.shell_handed import handed_targets, handed_texts, handed_words, words_in
 from agent.approvals.shell_marks import (
     PROTECTED,
     mark_of_running,
@@ -18,7 +18,7 @@ from agent.approvals.shell_marks import (
 )
 from agent.approvals.shell_paths import Whereabouts
 from agent.approvals.shell_reading import Reading, Redirection
-from agent.approvals.shell_seen import Seen, words_of
+from agent.approvals.shell_seen import Seen, guess_of
 from agent.approvals.shell_verdict import Mark
 from agent.approvals.shell_word import UNKNOWN
 from agent.approvals.shell_wrappers import SHELLS, Layer, layers
@@ -71,9 +71,12 @@ def marks_among(seen: Sequence[Seen]) -> Iterator[Mark]:
 
 def floor_among(seen: Sequence[Seen], where: Whereabouts) -> Iterator[Mark]:
     """The floor, where the last command reaches it only by what the ones before it set or print."""
-    for words in handed_words(seen[-_MOST_SOURCES:], _piped_to(seen)):
+    sources = _piped_to(seen)
+    for words in handed_words(seen[-_MOST_SOURCES:], sources):
         yield from _floor_of(words, where)
-    for text in handed_texts(seen[-1]):
+    for target in handed_targets(seen[-_MOST_SOURCES:]):
+        yield from (mark for mark in marks_of_write(target, where.place) if mark.is_floor)
+    for text in handed_texts(seen[-_MOST_SOURCES:], sources):
         yield from floor_in(text, where)
 
 
@@ -92,7 +95,7 @@ def _floor_of(words: tuple[str, ...], where: Whereabouts) -> Iterator[Mark]:
 def is_bomb(reading: Reading, where: Whereabouts) -> bool:
     """Whether a function pipes into itself."""
     names = set(reading.functions)
-    called = [words_of(command, where)[1][:1] for command in reading.commands if command.fed_by is not None]
+    called = [guess_of(command)[:1] for command in reading.commands if command.fed_by is not None]
     return any(words and words[0] in names for words in called)
 
 

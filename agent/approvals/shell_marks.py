@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from agent.approvals.protected_files import why_protected
-from agent.approvals.shell_floor import absolute, deletes_found, finds_all, is_device, is_essential
+from agent.approvals.shell_floor import absolute, deletes_found, finds_all, is_device, is_essential, is_recursive_call
 from agent.approvals.shell_verdict import Mark
 from agent.approvals.shell_word import UNKNOWN
 from agent.approvals.shell_wrappers import SHELLS
-from agent.approvals.shell_writes import DELETERS, sets_program, written_by
+from agent.approvals.shell_writes import DELETERS, sets_program, valued, writes_names, written_by
 from agent.tools.base import Workplace
 
 Words = Sequence[str]
@@ -52,12 +52,19 @@ def marks_of(guess: Words, place: Workplace) -> Iterator[Mark]:
         yield Mark("unknown command", "runs a command whose name is made when it runs")
         return
     yield from _any_command(name, guess[1:])
-    if name.startswith(("mkfs", "mke2fs")) or name in ("wipefs", "mkswap"):
+    if name.startswith(("mkfs", "mke2fs")) or name in ("wipefs", "mkswap", "newfs"):
         yield Mark("disk", "makes a new file system", is_floor=True)
+    if name in _DISK_TOOLS:
+        yield from _disk_tool(name, guess[1:])
     if check := _CHECKS.get(name):
         yield from check(guess[1:], place)
     for path in written_by(name, guess[1:]):
         yield from marks_of_write(path, place, "deletes" if name in DELETERS else "writes to")
+
+
+def acts_on_names(name: str) -> bool:
+    """Whether each of its words is looked up, since it may be a file that it writes, moves or deletes."""
+    return name in _CHECKS or writes_names(name)
 
 
 def marks_of_write(path: str, place: Workplace, does: str = "writes to") -> Iterator[Mark]:
@@ -116,7 +123,7 @@ def _any_command(name: str, words: Words) -> Iterator[Mark]:
 
 def _rm(words: Words, place: Workplace) -> Iterator[Mark]:
     options = _options(words)
-    is_recursive = bool(re.search(r"[rR]", _letters(options))) or "--recursive" in options
+    is_recursive = is_recursive_call(words)
     targets = _operands(words)
     if is_recursive and any(is_essential(target, place) for target in targets):
         yield Mark("delete", "deletes the system or the home folder", is_floor=True)
@@ -147,6 +154,37 @@ def _dd(words: Words, place: Workplace) -> Iterator[Mark]:
     yield Mark("disk", "copies raw data with dd")
 
 
+def _mv(words: Words, place: Workplace) -> Iterator[Mark]:
+    moved = _operands(words) if valued(words, "t", "--target-directory") else _operands(words)[:-1]
+    if any(is_essential(path, place) for path in moved if "*" not in path):
+        yield Mark("delete", "moves the system or the home folder away", is_floor=True)
+
+
+def _rsync(words: Words, place: Workplace) -> Iterator[Mark]:
+    if any(word.startswith("--del") for word in words) and is_essential(words[-1], place):
+        yield Mark("delete", "deletes the system or the home folder", is_floor=True)
+
+
+def _disk_tool(name: str, words: Words) -> Iterator[Mark]:
+    """Tools for disks, by what they are told to do to one."""
+    if _DISK_TOOLS[name].search(" ".join(words)):
+        yield Mark("disk", f"erases or divides a disk with {name}", is_floor=True)
+
+
+_DISK_TOOLS = {
+    "sgdisk": re.compile(r"(?:^| )(?:-[a-zA-Z]*[ZzogdnGlR]\b|--(?:zap|clear|delete|new|mbrtogpt|load-backup))"),
+    "sfdisk": re.compile(r"(?:^| )(?:--delete|--wipe\b|-w\b|/dev/\S+$)(?<!-l )"),
+    "parted": re.compile(r"\b(?:mklabel|mktable|mkpart|rm|resizepart)\b"),
+    "cryptsetup": re.compile(r"\b(?:luksFormat|luksErase|erase|reencrypt)\b"),
+    "hdparm": re.compile(r"--(?:security-erase|trim-sector|write-sector|dco-restore|sanitize)"),
+    "nvme": re.compile(r"^(?:format|sanitize|delete-ns)\b"),
+    "badblocks": re.compile(r"(?:^| )-[a-zA-Z]*w"),
+    "diskutil": re.compile(r"(?i)^(?:erase\w*|zerodisk|randomdisk|secureerase|partitiondisk|apfs delete\w+)"),
+    "zpool": re.compile(r"^(?:destroy|labelclear|create)\b"),
+    **dict.fromkeys(("pvcreate", "pvremove", "vgremove", "lvremove"), re.compile(r"\w")),
+}
+
+
 def _deletes(why: str) -> Callable[[Words, Workplace], Iterator[Mark]]:
     def check(words: Words, place: Workplace) -> Iterator[Mark]:
         yield Mark("delete", why)
@@ -171,7 +209,13 @@ def _kill(words: Words, place: Workplace) -> Iterator[Mark]:
         yield Mark("hermes", "ends hermes itself")
 
 
+def _kill_all(words: Words, place: Workplace) -> Iterator[Mark]:
+    yield Mark("processes", "ends every process there is", is_floor=True)
+
+
 def _kill_by_name(words: Words, place: Workplace) -> Iterator[Mark]:
+    if any(re.fullmatch(r"\^?\.?[*+]?\$?", word) for word in _operands(words)):
+        yield from _kill_all(words, place)
     yield Mark("hermes" if any("hermes" in word for word in words) else "processes", "ends processes by their name")
 
 
@@ -186,7 +230,9 @@ def _init(words: Words, place: Workplace) -> Iterator[Mark]:
 
 def _systemctl(words: Words, place: Workplace) -> Iterator[Mark]:
     verbs = _operands(words)
-    if verbs and verbs[0] in ("poweroff", "reboot", "halt", "kexec", "emergency", "rescue", "isolate"):
+    if (verbs and verbs[0] in ("poweroff", "reboot", "halt", "kexec", "emergency", "rescue", "isolate")) or any(
+        re.fullmatch(r"(?:poweroff|reboot|halt|kexec|shutdown|emergency|rescue)\.target", verb) for verb in verbs
+    ):
         yield from _shutdown(words, place)
     elif verbs and verbs[0] in ("stop", "restart", "disable", "mask", "kill"):
         yield Mark("service", "stops or restarts a service")
@@ -243,6 +289,8 @@ def _docker(words: Words, place: Workplace) -> Iterator[Mark]:
 
 _CHECKS: dict[str, Callable[[Words, Workplace], Iterator[Mark]]] = {
     "rm": _rm,
+    "mv": _mv,
+    "rsync": _rsync,
     "rmdir": _deletes("deletes folders"),
     "unlink": _deletes("deletes a file"),
     "shred": _deletes("destroys files"),
@@ -255,6 +303,8 @@ _CHECKS: dict[str, Callable[[Words, Workplace], Iterator[Mark]]] = {
     "kill": _kill,
     "pkill": _kill_by_name,
     "killall": _kill_by_name,
+    "killall5": _kill_all,
+    "loginctl": _systemctl,
     "shutdown": _shutdown,
     "reboot": _shutdown,
     "halt": _shutdown,

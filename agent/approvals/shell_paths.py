@@ -27,6 +27,8 @@ _SECRET_STARTS = (".env", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "secrets
 _SECRET_ENDS = (".pem", ".key", ".p12", ".pfx", ".kdbx", ".keystore")
 # A program about keys is named like a file of them.
 _SOURCES = re.compile(r"\.(?:c|cc|cpp|cs|css|go|h|hpp|html|java|jsx?|kt|lua|md|php|pyi?|rb|rs|rst|scala|swift|tsx?)$")
+# The environment of a process holds its keys, those of hermes among them.
+_OF_A_PROCESS = re.compile(r"/proc/.+/(?:environ|mem)")
 _HARMLESS_ENDS = (".pub", ".example", ".sample", ".template", ".dist")
 
 
@@ -37,6 +39,7 @@ class Whereabouts:
         self.place = place
         self.folders: tuple[Path, ...] = (place.cwd,)
         self.is_lost = False
+        self.is_astray = False  # it may be in a folder that is none of these
         self._globs = 0
         self._secrets: list[str] = []  # shared with copies
         self._ours = (os.path.realpath(place.root), os.path.realpath(place.outputs))
@@ -46,15 +49,17 @@ class Whereabouts:
 
         Bash takes `..` off the path it came by, programs take it off the folder behind the links: both are kept.
         """
-        if target is None or self.is_lost:
+        if target is None:
             self.is_lost = True
             return
         found = dict.fromkeys(self.folders)
         for folder in (*self.folders, *self._named_by_environment()):
             there = Path(os.path.normpath(folder / target))
             found |= dict.fromkeys((there, Path(leads_to(str(folder / target)) or there)))
-        self.folders = tuple(found)
-        self.is_lost = len(self.folders) > _MOST_FOLDERS
+        if len(found) > _MOST_FOLDERS:
+            self.is_lost = self.is_astray = True
+        else:
+            self.folders = tuple(found)
 
     def _named_by_environment(self) -> tuple[Path, ...]:
         """The path by which bash thinks that it is here, where that goes through a link."""
@@ -105,6 +110,8 @@ class Whereabouts:
     def _why_not_from(self, folder: Path, path: str, *, is_read: bool) -> str:
         leads = leads_to(f"{folder}/{path}" if not path.startswith("/") else path)
         if leads is None:
+            if is_read and is_secret(os.path.normpath(folder / path)):
+                self._secrets.append(path)
             return f"reaches {path}, which differs from process to process"
         is_guarded = is_read and is_secret(leads)
         if is_guarded:
@@ -151,7 +158,7 @@ def is_secret(path: str) -> bool:
     """Whether a path looks like one that holds keys or passwords."""
     parts = path.lower().split("/")
     name = parts[-1]
-    if not _SECRET_FOLDERS.isdisjoint(parts):
+    if not _SECRET_FOLDERS.isdisjoint(parts) or _OF_A_PROCESS.fullmatch(path):
         return True
     if name.endswith(_HARMLESS_ENDS) or (name.startswith("secrets.") and _SOURCES.search(name)):
         return False

@@ -315,6 +315,11 @@ def takes_anything(name: str) -> bool:
     return name in _FREE
 
 
+def takes_names(name: str) -> bool:
+    """Whether it makes no difference in which order names of files stand behind it."""
+    return name in PROGRAMS or name in ("find", "diff", "test", "[")
+
+
 def is_builtin(name: str) -> bool:
     """Whether bash does it itself, where no wrapper stands in front."""
     return name in _FREE or name in BUILTINS

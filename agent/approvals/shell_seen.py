@@ -16,6 +16,8 @@ class Seen(Struct, frozen=True):
     command: Command
     text: str
     layers: tuple[Layer, ...]
+    globbed: tuple[str, ...] = ()  # the words that globs stand for, where one stands for several
+    loose: int = 0  # how many words there are from the first of these on
 
     @property
     def last(self) -> Layer:
@@ -37,26 +39,36 @@ class Seen(Struct, frozen=True):
         fixed = self.last.argv and not any(UNKNOWN in word for word in self.last.argv)
         return self.last.argv if fixed and not self.last.texts else None
 
+    def fixed(self, layer: Layer) -> int:
+        """How many words of a layer stand in front of the first glob; in which order its names come is the locale's matter."""
+        return max(len(layer.argv) - self.loose, 0)
+
     @property
     def has_globs(self) -> bool:
         return any(word.pattern for word in self.command.words)
 
 
 def see(command: Command, reading: Reading, where: Whereabouts) -> Seen:
-    argv, guess = words_of(command, where)
-    end = max([command.end, *(each.target.end for each in command.redirections)])
-    return Seen(command, reading.text(command.start, end).strip(), layers(Layer(argv, guess)))
-
-
-def words_of(command: Command, where: Whereabouts) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What bash makes of the words, with NUL for what is not fixed; and the best guess at them."""
     argv: list[str] = []
     guess: list[str] = []
+    globbed: list[str] = []
+    first = -1
     for word in command.words:
         fixed = word.values if not word.pattern else where.expanded(word.pattern)
+        if word.pattern and fixed and len(fixed) > 1:
+            first = len(argv) if first < 0 else first
+            globbed += fixed
         argv += (UNKNOWN,) if fixed is None else fixed
         guess += word.guess if fixed is None or word.pattern else fixed
-    return tuple(argv), tuple(guess)
+    end = max([command.end, *(each.target.end for each in command.redirections)])
+    loose = len(argv) - first if globbed else 0
+    text = reading.text(command.start, end).strip()
+    return Seen(command, text, layers(Layer(tuple(argv), tuple(guess))), tuple(globbed), loose)
+
+
+def guess_of(command: Command) -> tuple[str, ...]:
+    """The best guess at the words, with NUL for what is not fixed, and globs as they are written."""
+    return tuple(each for word in command.words for each in word.guess)
 
 
 def folder_named(layer: Layer) -> str | None:

@@ -57,5 +57,14 @@ def _why_redirection(each: Redirection, written: str, where: Whereabouts) -> str
 
 
 def _why_lists(command: Command, where: Whereabouts) -> tuple[str, str] | None:
-    outside = [word for word in command.words if word.pattern and not where.is_local(word.pattern)]
-    return (NO_RULE, f"lists files by {outside[0].pattern}") if outside else None
+    patterns = [word.pattern for word in command.words if word.pattern]
+    outside = [each for each in patterns if not where.is_local(each) or ("/" in each and not _stays(each, where))]
+    return (NO_RULE, f"lists files by {outside[0]}") if outside else None
+
+
+def _stays(pattern: str, where: Whereabouts) -> bool:
+    """Whether the folders that a glob goes through are the workspace's own, and no links out of it."""
+    found = where.expanded(pattern)
+    return found is not None and not any(
+        where.why_not(folder, is_read=False) for folder in {each.rpartition("/")[0] or "." for each in found}
+    )

@@ -34,6 +34,7 @@ SETTING = "setting"
 WRAPPED = "wrapper"
 FLOOR = "floor"
 GUARDED = "protected file"
+UNSEEN = "unknown target"
 
 
 class Part(Struct, frozen=True):

@@ -50,9 +50,12 @@ def plain_word(text: str, start: int) -> Word:
 def word_of(chars: Chars, start: int, end: int, home: str) -> Word:
     """Brace expansion, then the tilde, then globs, as bash does them. `home` is "" where it is not known."""
     has_too_many = chars.count(("{", False)) > _MOST_BRACES
-    expanded = [chars] if _is_assignment(chars) else None if has_too_many else _braces(chars)
+    expanded = None if has_too_many else _braces(chars)
     if expanded is None:
         return Word(start, end, None, (_text(chars, home),))
+    if len(expanded) > 1 and _is_assignment(chars):
+        # In front of a command `a={b,c}` is one setting, and behind it two words: the place of the word is not told here.
+        return Word(start, end, None, tuple(_text(each, home) for each in expanded))
     told = [_tilde(each, home) for each in expanded]
     guess = tuple(_text(each or raw, home) for each, raw in zip(told, expanded, strict=True))
     if any(each is None or _is_unknown(each) or _has_class(each) for each in told) or (len(told) > 1 and [] in told):

@@ -51,6 +51,7 @@ class _Wrapper(Struct, frozen=True):
     long: frozenset[str] = frozenset()
     before: int = 0
     why: str = ""
+    strange: str = ""  # those of its options that ask
 
 
 # The one reason for which a rule still counts: the words in front of what is not known are as they stand.
@@ -97,14 +98,18 @@ _SHELL_WRAPPERS: dict[str, _Wrapper] = {
     "time": _Wrapper("p"),
     "command": _Wrapper(),
     "builtin": _Wrapper(),
-    "exec": _Wrapper(),
+    "exec": _Wrapper("cl", "a", strange="acl"),
     "coproc": _Wrapper(why="runs beside the shell"),
 }
 
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "fish"})
 # Nothing that dash and bash read in different ways.
 _SAME_IN_EVERY_SHELL = re.compile(r"(?!.*(?:&>|<\(|>\(|\$'|\|&|<<<))[A-Za-z0-9 _./:=@,+%\n\"'|;&<>*-]*", re.DOTALL)
-_HARMLESS_NAMES = re.compile(r"LANG|LC_[A-Z]+|TZ|NO_COLOR|CLICOLOR(?:_FORCE)?|FORCE_COLOR|COLUMNS|LINES")
+_HARMLESS_NAMES = re.compile(r"TZ|NO_COLOR|CLICOLOR(?:_FORCE)?|FORCE_COLOR|COLUMNS|LINES")
+_LOCALE_NAMES = re.compile(r"LANG|LC_[A-Z]+")
+# In Big5, GBK and Shift JIS a backslash can be half a character, so that a shell reads its text otherwise than we do.
+_HARMLESS_LOCALE = re.compile(r"(?:C|POSIX|)|(?:C|[a-z]{2,3}_[A-Z]{2})\.(?i:utf-?8)(?:@[a-z]+)?")
+_READ_AS_WRITTEN = re.compile(r"(?:C|POSIX|)|.+\.(?i:utf-?8|iso-?8859-?[0-9]+)(?:@[a-z]+)?")
 _HARMLESS_VALUE = re.compile(r"[A-Za-z0-9_@][A-Za-z0-9_.@+-]*(?:/[A-Za-z0-9_+-]+){0,2}|")
 
 
@@ -123,7 +128,15 @@ def layers(outermost: Layer) -> tuple[Layer, ...]:
 def is_harmless_setting(assignment: str) -> bool:
     """Whether `NAME=value` in front of a command changes only how it looks."""
     name, _, value = assignment.partition("=")
+    if _LOCALE_NAMES.fullmatch(name):
+        return bool(_HARMLESS_LOCALE.fullmatch(value))
     return bool(_HARMLESS_NAMES.fullmatch(name)) and bool(_HARMLESS_VALUE.fullmatch(value))
+
+
+def reads_as_written(environ: Mapping[str, str]) -> bool:
+    """Whether the characters of a command are the same for the shell, by the locale that it runs in."""
+    locale = next((value for name in ("LC_ALL", "LC_CTYPE", "LANG") if (value := environ.get(name))), "")
+    return _READ_AS_WRITTEN.fullmatch(locale) is not None
 
 
 def _unwrap(layer: Layer) -> Iterator[Layer]:
@@ -146,7 +159,8 @@ def _behind(layer: Layer, wrapper: _Wrapper, *, is_shell: bool) -> Iterator[Laye
         if word == "--":
             break
         width = _width(word, wrapper)
-        if not width and why in ("", GETS_MORE):
+        is_strange = any(letter in wrapper.strange for letter in word[1:])
+        if (not width or is_strange) and why in ("", GETS_MORE):
             why = f"uses {word} of {layer.name}"
         at += max(width - 1, 0)
     at += wrapper.before

@@ -22,6 +22,10 @@ def written_by(name: str, words: Words) -> list[str]:
     return find(words) if find else []
 
 
+def writes_names(name: str) -> bool:
+    return name in _WRITERS
+
+
 def sets_program(words: Words) -> str:
     """The setting by which a `git config` makes git start a program later, "" where it does not."""
     operands = _operands(words)
@@ -40,7 +44,7 @@ def _operands(words: Words) -> list[str]:
 
 def _copied(words: Words) -> list[str]:
     operands = _operands(words)
-    if folders := _valued(words, "t", "--target-directory"):
+    if folders := valued(words, "t", "--target-directory"):
         names = [word.rstrip("/").rpartition("/")[2] for word in operands]
         return [path for folder in folders for path in (folder, *(f"{folder}/{name}" for name in names))]
     last = operands[-1] if len(operands) > 1 else ""
@@ -52,14 +56,14 @@ def _moved(words: Words) -> list[str]:
 
 
 def _sorted(words: Words) -> list[str]:
-    return _valued(words, "o", "--output")
+    return valued(words, "o", "--output")
 
 
 def _in_place(words: Words) -> list[str]:
     return _operands(words) if any(re.match(r"-[a-zA-Z]*i|--in-place", word) for word in words) else []
 
 
-def _valued(words: Words, letter: str, long: str) -> list[str]:
+def valued(words: Words, letter: str, long: str) -> list[str]:
     """What stands behind an option, in its own word or the next; long ones may be shortened."""
     found: list[str] = []
     for at, word in enumerate(words):

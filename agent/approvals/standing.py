@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
@@ -52,7 +53,8 @@ class Standing(Struct, frozen=True):
 
 
 class Held(Struct, frozen=True):
-    """All that holds in one session. `written` are the files that it wrote itself.
+    """All that holds in one session. `written` are the files that it wrote itself, as far as that is known; `since` is
+    when it began: whatever was changed later may be its work, too.
 
     `is_certain` is False while the settings can't be read: then nobody knows what is forbidden.
     """
@@ -61,6 +63,7 @@ class Held(Struct, frozen=True):
     shell: Rules = Rules()
     is_certain: bool = True
     written: frozenset[Path] = frozenset()
+    since: float = math.inf
 
     def for_file(self, decision: Decision, path: Path, root: Path) -> Standing | None:
         return next((one for one in self.of(Kind.EDIT, decision) if covers(one.text, path, root)), None)

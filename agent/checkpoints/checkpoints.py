@@ -59,6 +59,7 @@ class Checkpoints:
         self._copy_s, self._has_begun = limits.copy_s, False
         self._thread = ThreadPoolExecutor(1, "checkpoints")
         self._first: Pace | None = None
+        self._carrying: Pace | None = None
         self._is_closed = False
 
     def prepare(self) -> None:
@@ -126,9 +127,23 @@ class Checkpoints:
         return await self._restoring(lambda: self._note_undo(rewind, pace), pace)
 
     async def carry_out(self, noted: Noted) -> Restored:
-        """Do what was recorded. Each file is checked again. Raises CannotRestore."""
-        pace = Pace()
-        return await self._restoring(lambda: carry_out(self._recorder, noted, pace), pace)
+        """Do what was recorded, until `stop`. Each file is checked again. Raises CannotRestore."""
+        pace = self._carrying = Pace()
+        try:
+            return await self._restoring(lambda: carry_out(self._recorder, noted, pace), Pace())
+        finally:
+            pace.stop()  # for a thread that nobody waits for any more
+            self._carrying = None
+
+    @property
+    def progress(self) -> tuple[int, int] | None:
+        """How far the restore that is carried out is, and of how much; None where none is."""
+        return None if self._carrying is None else (self._carrying.done, self._carrying.total)
+
+    def stop(self) -> None:
+        """Let the restore that is carried out end before its next file. What is done stays, and can be undone."""
+        if self._carrying is not None:
+            self._carrying.stop()
 
     async def left_of(self, number: int) -> Noted:
         """What a kill left to do of a restore. Raises CannotRestore."""

@@ -15,6 +15,7 @@ class Pace:
     """Looked at between two files, from the thread that works; set from any."""
 
     def __init__(self) -> None:
+        self.done, self.total = 0, 0  # steps of the work, where it counts them
         self._stopped = threading.Event()
         self._until = math.inf
 
@@ -24,6 +25,10 @@ class Pace:
     def hurry(self, seconds: float) -> None:
         """No copy is begun after so long."""
         self._until = min(self._until, time.monotonic() + seconds)
+
+    @property
+    def is_stopped(self) -> bool:
+        return self._stopped.is_set()
 
     def check(self) -> None:
         """Raises Cancelled."""

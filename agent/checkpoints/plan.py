@@ -16,6 +16,7 @@ CHANGED_SINCE = "it was changed since, and not by this session"
 CHANGED_MEANWHILE = "it was also changed meanwhile, and not by this session"
 UNTOLD = "hermes was ended while a call ran, so it can't be told who changed it"
 NOT_KEPT = "what is there now can't be kept (too large, or it can't be read), so an undo could not bring it back"
+STOPPED = "the restore was stopped before it"
 LOST = "what was there before is not kept (too large, or it could not be read)"
 
 

@@ -17,7 +17,7 @@ from agent.checkpoints.entry import Entry, Kind, is_same
 from agent.checkpoints.limits import Limits
 from agent.checkpoints.observed import observe_key, settle
 from agent.checkpoints.pace import Pace
-from agent.checkpoints.plan import CHANGED_SINCE, LOST, PlannedFile
+from agent.checkpoints.plan import CHANGED_SINCE, LOST, STOPPED, PlannedFile
 from agent.checkpoints.tree import FOLDER, Tree, parents
 
 _SYNCED = 256  # files that are synced one by one; a power cut can cost the last of more, and they can be restored again
@@ -43,21 +43,39 @@ class Putting:
         self.failed: dict[str, str] = {}
 
     def run(self, files: Iterable[PlannedFile]) -> None:
-        """Files before the folders that they are in when something goes, after them when it comes. Raises Cancelled."""
+        """Files before the folders that they are in when something goes, after them when it comes.
+
+        A pace that is stopped ends it between two paths: what was not reached is as it was, and in `failed`.
+        """
         ordered = sorted(files, key=_path)
         changed = [file for file in ordered if _is_folder(file.now) and _is_folder(file.then)]
         made = [file for file in ordered if _is_folder(file.then) and not _is_folder(file.now)]
         emptied = [file for file in ordered if _is_folder(file.now) and not _is_folder(file.then)]
+        gone = [file for file in ordered if _is_file(file.now) and not _is_file(file.then)]
+        put = [file for file in ordered if _is_file(file.then)]
+        self._pace.total = sum(map(len, (gone, emptied, made, put)))
         self._each([*changed, *emptied], self._open_up)
-        self._each([file for file in ordered if _is_file(file.now) and not _is_file(file.then)], self._remove)
-        self._each(reversed(emptied), self._remove_folder)
-        self._each(made, self._make_folder)
-        self._each([file for file in ordered if _is_file(file.then)], self._put)
+        self._each_or_stop(gone, self._remove)
+        self._each_or_stop(reversed(emptied), self._remove_folder)
+        self._each_or_stop(made, self._make_folder)
+        self._each_or_stop(put, self._put)
         self._each(reversed([*changed, *made]), self._set_mode)
+        self._close_again(file for file in reversed(emptied) if file.path in self.failed)
+
+    @property
+    def is_stopped(self) -> bool:
+        return STOPPED in self.failed.values()
+
+    def _each_or_stop(self, files: Iterable[PlannedFile], act: Callable[[PlannedFile], None]) -> None:
+        for file in files:
+            if self._pace.is_stopped:
+                self.failed.setdefault(file.path, STOPPED)
+                continue
+            self._each([file], act)
+            self._pace.done += 1
 
     def _each(self, files: Iterable[PlannedFile], act: Callable[[PlannedFile], None]) -> None:
         for file in files:
-            self._pace.check()
             if file.path in self.failed:
                 continue
             try:
@@ -150,6 +168,13 @@ class Putting:
         """What is to be put into a folder, or taken out, needs a way in, whatever the session made of its mode."""
         assert file.now is not None
         self._chmod(file.path, file.now.mode | _OWNER)
+
+    def _close_again(self, files: Iterable[PlannedFile]) -> None:
+        """Folders that stay are as they were before they were opened up."""
+        for file in files:
+            with suppress(OSError):
+                if file.now is not None:
+                    self._chmod(file.path, file.now.mode)
 
     def _set_mode(self, file: PlannedFile) -> None:
         assert file.then is not None

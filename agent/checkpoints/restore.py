@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Collection, Iterable, Mapping
 
@@ -16,6 +17,7 @@ from agent.checkpoints.plan import (
     CHANGED_SINCE,
     LOST,
     NOT_KEPT,
+    STOPPED,
     PlannedFile,
     RestorePlan,
     start_of,
@@ -25,6 +27,8 @@ from agent.checkpoints.plan import (
 from agent.checkpoints.putting import NotRestored, Putting
 from agent.checkpoints.recorder import Recorder
 from agent.checkpoints.steps import VERSION, Change, Owner, Step
+
+log = logging.getLogger(__name__)
 
 
 class Noted(Struct, frozen=True):
@@ -41,6 +45,7 @@ class Restored(Struct, frozen=True):
     number: int = 0
     done: tuple[str, ...] = ()
     failed: tuple[NotRestored, ...] = ()
+    is_stopped: bool = False  # some of `failed` was not reached
 
 
 def plan_since(recorder: Recorder, calls: Iterable[str], pace: Pace) -> RestorePlan:
@@ -73,7 +78,13 @@ def _against_undo(change: Change, now: Entry | None) -> str:
         return LOST
     if now is not None and now.kind is Kind.OPAQUE:
         return NOT_KEPT
-    return "" if is_same(now, change.after) else CHANGED_SINCE
+    return "" if is_same(now, change.after) or _is_between(change, now) else CHANGED_SINCE
+
+
+def _is_between(change: Change, now: Entry | None) -> bool:
+    """Of a folder in the place of a file, or the other way round, a restore that was left half done leaves neither."""
+    kinds = [entry.kind is Kind.FOLDER for entry in (change.before, change.after) if entry is not None]
+    return now is None and sorted(kinds) == [False, True]
 
 
 def note(recorder: Recorder, plan: RestorePlan, also: Collection[str], rewind: int = 0) -> Noted:
@@ -99,7 +110,7 @@ def left_of(recorder: Recorder, number: int, pace: Pace) -> Noted:
     for change in step.changes if step is not None and step.is_restore else ():
         pace.check()
         now = now_at(recorder, change.path, OnlyLooks())
-        if is_same(now, change.before):
+        if is_same(now, change.before) or _is_between(change, now):
             files.append(PlannedFile(change.path, now, change.after))
         elif not is_same(now, change.after):
             failed[change.path] = CHANGED_SINCE
@@ -107,12 +118,26 @@ def left_of(recorder: Recorder, number: int, pace: Pace) -> Noted:
 
 
 def carry_out(recorder: Recorder, noted: Noted, pace: Pace) -> Restored:
-    """Each file is looked at once more, and left where it is not as it was noted. Raises Cancelled."""
+    """Each file is looked at once more, and left where it is not as it was noted, or where the pace is stopped before it."""
     putting = Putting(recorder.tree, recorder.blobs, recorder.limits, pace)
     putting.run(noted.files)
     done = tuple(file.path for file in noted.files if file.path not in putting.failed)
     failed = {one.path: one.why for one in noted.failed} | putting.failed
-    return Restored(noted.number, done, _not_restored(failed))
+    if putting.is_stopped:
+        _note_stop(recorder, noted, putting.failed)
+    return Restored(noted.number, done, _not_restored(failed), putting.is_stopped)
+
+
+def _note_stop(recorder: Recorder, noted: Noted, failed: Mapping[str, str]) -> None:
+    """Record that what was not reached stands as before. Where that was to take a rewind back, the rest of it stands."""
+    step = recorder.steps.get(noted.number)
+    rewind = -step.rewind if step is not None and step.rewind < 0 else 0
+    left = [file for file in noted.files if failed.get(file.path) == STOPPED]
+    changes = tuple(Change.of(file.path, file.then, now_at(recorder, file.path, OnlyLooks())) for file in left)
+    try:
+        recorder.write(Step(VERSION, Owner.SESSION, "", time.time(), changes, is_restore=rewind > 0, rewind=rewind))
+    except OSError as error:
+        log.warning("that a restore was stopped could not be recorded: %s", error.strerror)
 
 
 def _not_restored(failed: Mapping[str, str]) -> tuple[NotRestored, ...]:

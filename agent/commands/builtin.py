@@ -8,6 +8,7 @@ from pathlib import Path
 from agent.commands.approvals import approvals, mode, modes, yolo
 from agent.commands.context import compact, tell_context, tell_usage
 from agent.commands.copy import copy, history
+from agent.commands.draft import DRAFT_COMMANDS
 from agent.commands.facts import FACT_COMMANDS
 from agent.commands.key import ask_key
 from agent.commands.model import model, models
@@ -16,6 +17,7 @@ from agent.commands.processes import processes
 from agent.commands.rewind import REWIND_COMMANDS
 from agent.commands.screen import SCREEN_COMMANDS
 from agent.commands.sessions import SESSION_COMMANDS
+from agent.commands.setup import SETUP_COMMAND
 from agent.commands.table import Command, Effect, Entered, HelpAsked, Left, Opened, Renamed, Said, When
 from agent.commands.theme import THEME_COMMANDS
 from agent.commands.trust import TRUST_COMMAND
@@ -38,18 +40,20 @@ async def _new(hub: Hub, session_id: str, argument: str) -> Effect:
 
 
 async def _profile(hub: Hub, session_id: str, argument: str) -> Effect:
-    from agent.config.profiles import homes  # what a start need not pay for
+    from agent.config.profiles import create, homes  # what a start need not pay for
 
     home = hub.profile.home
     verb, _, name = argument.partition(" ")
     if verb == "rename" and name.strip():
         return Renamed(name.strip())
+    if verb == "new" and name.strip():
+        return Entered((await asyncio.to_thread(create, home.base, name.strip())).name)
     if argument and argument != home.name:
         return Entered(argument)
     names = ", ".join([other.name for other in await asyncio.to_thread(lambda: list(homes(home.base)))])
     return Said(
-        f"This is the profile {home.name}. There are: {names}. Open another: /profile NAME. A new one is made in a shell: "
-        "hermes profile create NAME"
+        f"This is the profile {home.name}. There are: {names}. Open another: /profile NAME. A new one, with keys and "
+        "sessions of its own: /profile new NAME"
     )
 
 
@@ -67,6 +71,7 @@ COMMANDS: tuple[Command, ...] = (
     *SESSION_COMMANDS,
     *REWIND_COMMANDS,
     *WORKING_COMMANDS,
+    *DRAFT_COMMANDS,
     *FACT_COMMANDS,
     Command(
         "model",
@@ -76,6 +81,7 @@ COMMANDS: tuple[Command, ...] = (
         model,
         complete=models,
     ),
+    SETUP_COMMAND,
     PERSONALITY_COMMAND,
     Command(
         "context",
@@ -104,7 +110,9 @@ COMMANDS: tuple[Command, ...] = (
         complete=modes,
     ),
     Command("yolo", "", "asks about nothing in this session; a second time, asks again", When.ALWAYS, yolo),
-    Command("profile", "[name|rename name]", "tells, opens or renames a profile", When.ALWAYS, _profile),
+    Command(
+        "profile", "[name|new name|rename name]", "tells, opens, makes or renames a profile", When.ALWAYS, _profile
+    ),
     Command("processes", "[stop [number]]", "tells or stops what commands left running", When.ALWAYS, processes),
     Command("copy", "[n|code]", "copies the last answer, the n-th last, or the last code", When.ALWAYS, copy),
     Command("history", "", "lists the prompts of this conversation, to go to one", When.ALWAYS, history),

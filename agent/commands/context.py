@@ -24,7 +24,8 @@ async def tell_context(hub: Hub, session_id: str, argument: str) -> Effect:
 async def tell_usage(hub: Hub, session_id: str, argument: str) -> Effect:
     from agent.commands.usage_report import usage_report
 
-    return Reported(usage_report(await hub.usage(session_id)))
+    s = hub.runtime(session_id).s
+    return Reported(usage_report(await hub.usage(session_id), s.parts.limits_of(s.route)))
 
 
 async def compact(hub: Hub, session_id: str, argument: str) -> Effect:
@@ -38,4 +39,4 @@ async def compact(hub: Hub, session_id: str, argument: str) -> Effect:
             return Said("The compaction was undone.")
         case _:
             hub.compact(session_id, argument)
-            return Said("Compacting. Esc cancels it and changes nothing.")
+            return Said("Compacting. Interrupting it changes nothing.")

@@ -42,6 +42,7 @@ async def _status(hub: Hub, session_id: str, argument: str) -> Effect:
         ("Model", route.model + (" (for one turn)" if runtime.model.is_once else "")),
         ("Takes over later", coming.route.model if coming is not None else ""),
         ("Provider", f"{route.provider} {route.base_url}".strip()),
+        ("Limits", "; ".join(str(limit) for limit in runtime.s.parts.limits_of(route))),
         ("Thinking", runtime.s.options.effort),
         ("Tools off", ", ".join(sorted(runtime.s.options.tools_off))),
         ("Personality", session.personality),

@@ -71,7 +71,7 @@ async def model(hub: Hub, session_id: str, argument: str) -> Effect:
         return ModelsAsked(session_id, wish.holds)
     runtime = hub.runtime(session_id)
     await hub.profile.secrets.refresh()  # a key may have been saved in a shell just now
-    return await switch_or_ask(hub, session_id, hub.resolve(wish.name, runtime.model.chosen), wish.holds)
+    return await switch_or_ask(hub, session_id, hub.models.resolve(wish.name, runtime.model.chosen), wish.holds)
 
 
 async def switch_or_ask(hub: Hub, session_id: str, route: Route, holds: Holds = Holds.SESSION) -> Effect:
@@ -90,6 +90,9 @@ async def switch(
     """Let another model go on: now, or when the turn that runs has ended. Raises UserError, and nothing is changed then."""
     runtime, is_once = hub.runtime(session_id), holds is Holds.ONCE
     remark = await hub.models.set_default(route) if holds is Holds.GLOBAL else ""
+    hub.models.is_demo_wanted |= route.api_mode is ApiMode.DEMO
+    if not runtime.s.is_stored:
+        runtime.s.opening_notice = ""  # it says what would have answered if nobody had chosen
     if not runtime.is_busy:
         await runtime.model.switch(route, is_once=is_once)
         return _said(f"{_when(route, holds)}.", remark)

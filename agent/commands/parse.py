@@ -1,4 +1,4 @@
-"""Telling a command from text that merely begins with a slash."""
+"""Telling a command, and one for the shell, from text that merely begins like one."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from difflib import get_close_matches
 
 from msgspec import Struct
 
-from agent.commands.builtin import COMMANDS
 from agent.commands.table import Command
 
+MARK = "!"  # before a command for the shell
 _SHAPE = re.compile(r"/([A-Za-z][\w-]*)(?:\s+(.*))?\s*", re.DOTALL)
 
 
@@ -27,17 +27,27 @@ class Mistyped(Struct, frozen=True):
     suggestion: str
 
 
+class OwnCommand(Struct, frozen=True):
+    """A command that the person runs themselves; "" where they wrote none."""
+
+    command: str
+
+
 class Text(Struct, frozen=True):
     """A message for the model."""
 
     text: str
 
 
-def read_line(text: str) -> Call | Mistyped | Text:
+def read_line(text: str) -> Call | Mistyped | OwnCommand | Text:
     """What a person's line is. A line that begins with a path is text (F09); a leading space makes any line text (F11)."""
+    if text.startswith(MARK):
+        return OwnCommand(text.removeprefix(MARK).strip())
     match = _SHAPE.fullmatch(text)
     if match is None:
         return Text(text)
+    from agent.commands.builtin import COMMANDS  # all commands: loaded behind the first frame, or with the first one
+
     name, argument = match[1].lower(), (match[2] or "").strip()
     names = {alias: command for command in COMMANDS for alias in (command.name, *command.aliases)}
     if name in names:
@@ -53,6 +63,8 @@ def may_hold_secret(text: str) -> bool:
         case Call(command=command):
             return command.may_hold_secret
         case Mistyped(suggestion=suggestion):
+            from agent.commands.builtin import COMMANDS
+
             return any(command.may_hold_secret and suggestion == command.name for command in COMMANDS)
-        case Text():
+        case OwnCommand() | Text():
             return False

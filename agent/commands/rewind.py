@@ -45,7 +45,8 @@ async def redo(hub: Hub, session_id: str, argument: str) -> Effect:
     parts = [*_counted(outcome.rows, "message"), *_counted(len(outcome.done), "file")]
     is_one = outcome.rows + len(outcome.done) == 1
     said = f"{' and '.join(parts)} {'is' if is_one else 'are'} back." if parts else "Nothing had to be brought back."
-    return Said(f"{said}{_trouble(outcome)}", _level(outcome))
+    rest = " /redo brings back the rest." if outcome.is_stopped else ""
+    return Said(f"{said}{_trouble(outcome)}{rest}", _level(outcome))
 
 
 async def branch(hub: Hub, session_id: str, argument: str) -> Effect:
@@ -57,10 +58,14 @@ async def carry_out(
 ) -> Effect:
     """Go back as the person was shown; then the prompt stands in the draft again, or is sent again."""
     outcome = await hub.rewind(session_id, seen, scope, also)
-    if is_retry:
-        hub.submit(session_id, seen.text)
-    said = _told(outcome, scope, is_retry=is_retry)
-    return TakenBack(session_id, "" if is_retry or scope is Scope.FILES else seen.text, said, _level(outcome))
+    is_sent = is_retry and not outcome.is_stopped
+    if is_sent:
+        # What waited in line may run by now; images of a row can't wait, so that their prompt is a draft again.
+        is_sent = not (seen.prompt.parts and hub.runtime(session_id).is_busy)
+    if is_sent:
+        hub.submit(session_id, seen.text, seen.prompt.parts)
+    said = _told(outcome, scope, is_sent=is_sent)
+    return TakenBack(session_id, "" if is_sent or scope is Scope.FILES else seen.text, said, _level(outcome))
 
 
 async def _last(hub: Hub, session_id: str) -> Preview | None:
@@ -74,14 +79,14 @@ async def _taken_back_or_asked(hub: Hub, session_id: str, seen: Preview, *, is_r
     return await carry_out(hub, session_id, seen, Scope.CONVERSATION, is_retry=is_retry)
 
 
-def _told(outcome: Outcome, scope: Scope, *, is_retry: bool) -> str:
+def _told(outcome: Outcome, scope: Scope, *, is_sent: bool) -> str:
     rows = _counted(outcome.rows, "message")
     files = _counted(len(outcome.done), "file") if scope is not Scope.CONVERSATION else []
     parts = [*(f"{count} taken back" for count in rows), *(f"{count} restored" for count in files)]
     said = f"{' and '.join(parts) or 'Nothing was changed'}.{_trouble(outcome)}"
     if not parts:
         return said
-    return f"{said} Sent again." if is_retry else f"{said} /redo undoes that."
+    return f"{said} Sent again." if is_sent else f"{said} /redo undoes that."
 
 
 def _counted(number: int, noun: str) -> list[str]:
@@ -94,9 +99,14 @@ def _trouble(outcome: Outcome) -> str:
         return f" {outcome.problem}"
     if not outcome.failed:
         return ""
-    named = "; ".join(f"{one.path}: {one.why}" for one in outcome.failed[:SHOWN_FILES])
-    more = f"; and {len(outcome.failed) - SHOWN_FILES:,} more" if len(outcome.failed) > SHOWN_FILES else ""
-    return f" Left as it is: {named}{more}."
+    from agent.checkpoints.plan import STOPPED
+
+    failed = [one for one in outcome.failed if one.why != STOPPED]
+    number = len(outcome.failed) - len(failed)
+    stopped = f" Stopped: {number:,} {'file is' if number == 1 else 'files are'} left as before." if number else ""
+    named = "; ".join(f"{one.path}: {one.why}" for one in failed[:SHOWN_FILES])
+    more = f"; and {len(failed) - SHOWN_FILES:,} more" if len(failed) > SHOWN_FILES else ""
+    return stopped + (f" Left as it is: {named}{more}." if failed else "")
 
 
 def _level(outcome: Outcome) -> Level:

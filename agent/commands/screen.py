@@ -1,4 +1,4 @@
-"""/details, /redraw, /reload, /logs and /doctor: what only the program around the sessions can do, or tell."""
+"""/details, /redraw, /reload, /logs, /doctor, /keys and /palette: what only the program around the sessions can do, or tell."""
 
 from __future__ import annotations
 
@@ -44,6 +44,14 @@ async def _doctor(hub: Hub, session_id: str, argument: str) -> Effect:
     return ScreenAsked(OnScreen.DOCTOR)
 
 
+async def _keys(hub: Hub, session_id: str, argument: str) -> Effect:
+    return ScreenAsked(OnScreen.KEYS)
+
+
+async def _palette(hub: Hub, session_id: str, argument: str) -> Effect:
+    return ScreenAsked(OnScreen.PALETTE)
+
+
 def _details_words(hub: Hub, session_id: str, written: str) -> Sequence[Suggestion]:
     words = [Suggestion(OPEN, "all of each call and thought"), Suggestion(FOLDED, "a few lines of each")]
     return beginning(words, written)
@@ -62,4 +70,6 @@ SCREEN_COMMANDS: tuple[Command, ...] = (
     Command("reload", "", "reads settings, keys, themes and what the prompt is made of anew", When.ALWAYS, _reload),
     Command("logs", "[lines]", "shows the last lines of the log", When.ALWAYS, _logs),
     Command("doctor", "", "tells what is wrong here and what to do about it", When.ALWAYS, _doctor),
+    Command("keys", "", "lists the keys with their names, and those that you changed", When.ALWAYS, _keys),
+    Command("palette", "", "finds a command, a key or a session, and goes there", When.ALWAYS, _palette),
 )

@@ -11,6 +11,7 @@ from agent.commands.report import Figures, Part, Report
 from agent.commands.suggestions import Suggestion
 from agent.context.split import ContextSplit
 from agent.hub import Hub
+from agent.image_files import ImageFile
 from agent.rewinding import Preview
 from agent.session_model import Holds
 from agent.stored_sessions import Goes
@@ -188,12 +189,33 @@ class SettingsAsked(Struct, frozen=True):
 class TrustAsked(Struct, frozen=True):
     """The command leads to trusting a folder, about which the person is asked: `told` says what would act.
 
-    Whoever gets a yes calls `trust`, which blocks and may raise UserError.
+    Whoever gets a yes calls `trust`, which tells from when on it holds; whoever gets a no calls `refuse`, so that nobody is
+    asked by itself again. Both may raise UserError.
     """
 
     folder: str
     told: str
-    trust: Callable[[], None]
+    trust: Callable[[], Awaitable[str]]
+    refuse: Callable[[], Awaitable[None]]
+
+
+class SetupAsked(Struct, frozen=True):
+    """The command leads to a first model: what can be had at once, a key, or the demo."""
+
+    session_id: str
+
+
+class EditorAsked(Struct, frozen=True):
+    """The command leads to the person's own editor, with the draft: `text` where there is none."""
+
+    text: str
+
+
+class ImagesAsked(Struct, frozen=True):
+    """The command puts images into the draft: these, or the one on the clipboard where there are none."""
+
+    session_id: str
+    files: tuple[ImageFile, ...]
 
 
 class ThemeChosen(Struct, frozen=True):
@@ -216,6 +238,8 @@ class OnScreen(StrEnum):
     HIDE_THINKING = "hide thinking"
     LOG = "log"
     DOCTOR = "doctor"
+    KEYS = "keys"
+    PALETTE = "palette"
 
 
 class ScreenAsked(Struct, frozen=True):
@@ -252,6 +276,9 @@ Effect = (
     | HelpAsked
     | SettingsAsked
     | ThemeChosen
+    | SetupAsked
+    | EditorAsked
+    | ImagesAsked
     | TrustAsked
     | ScreenAsked
     | Left

@@ -6,13 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from agent.commands.report import BLANK, Figures, Part, Report, Sentence, Tone
 from agent.context.words import dollars, percent, tokens
+from agent.providers.quotas import Limit
 from agent.spending import DAYS, Line, Spending, cached_share, cost, total
 
 HEADS = ("", "calls", "input", "from cache", "to cache", "output", "thinking", "cost")
 UNKNOWN = "?"  # a cost whose price nobody has told
 
 
-def usage_report(spending: Spending) -> Report:
+def usage_report(spending: Spending, limits: Sequence[Limit] = ()) -> Report:
+    """`limits` are those of the server that answers now."""
     lines = [line for day in spending.days.values() for line in day]
     return Report(
         "Usage",
@@ -20,9 +22,17 @@ def usage_report(spending: Spending) -> Report:
             *_part("This session", _by_model(spending.session), spending.session),
             *_part(f"All sessions by day, the last {DAYS}", spending.days, lines),
             *_part(f"All sessions by model, the last {DAYS} days", _by_model(lines), lines),
+            *_limits(limits),
             *_unpriced([*spending.session, *lines]),
         ),
     )
+
+
+def _limits(limits: Sequence[Limit]) -> list[Part]:
+    if not limits:
+        return []
+    told: list[Part] = [Sentence(str(limit)) for limit in limits]
+    return [BLANK, Sentence("What the server of this session still allows", Tone.TITLE), *told]
 
 
 def _part(title: str, groups: Mapping[str, Sequence[Line]], lines: Sequence[Line]) -> list[Part]:

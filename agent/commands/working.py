@@ -58,7 +58,7 @@ async def _queue(hub: Hub, session_id: str, argument: str) -> Effect:
     if not count:
         return Said("Nothing is queued. What is sent while a turn runs waits in line; so does /queue TEXT.")
     held = " They wait until you send one." if runtime.queue_is_held else ""
-    return Said(f"{count} queued; alt+q edits them.{held}")
+    return Said(f"{count} queued.{held}")
 
 
 async def _steer(hub: Hub, session_id: str, argument: str) -> Effect:

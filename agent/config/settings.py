@@ -89,6 +89,9 @@ class CompatibilitySettings(Struct, frozen=True):
         bool | None,
         Meta(description="Whether the server of a Responses route may be asked to shorten the conversation itself."),
     ] = None
+    images: Annotated[bool | None, Meta(description="Whether it takes images in a prompt. Unset: they are sent.")] = (
+        None
+    )
 
 
 class Effort(StrEnum):

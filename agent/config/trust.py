@@ -119,7 +119,7 @@ class Trust:
         if not count:
             return ""
         files, are = ("1 file", "it is") if count == 1 else (f"{count} files", "they are")
-        return f"This folder brings {files} that would act; {are} ignored. See: hermes trust add"
+        return f"This folder brings {files} that would act; {are} ignored. See /trust, or hermes trust add in a shell."
 
     def add(self, folder: Path, shown: Iterable[Acting] | None = None) -> None:
         """Trust the files that were shown, as they were shown; without `shown`, as they are now.

@@ -20,7 +20,6 @@ from agent.context.features import of_row
 from agent.context.meter import Meter
 from agent.context.plan import EMPTY, FITS, OVERHEAD, CompactionPlan, plan
 from agent.context.record import HELD, Record, column_of, record_of
-from agent.context.said import is_prompt
 from agent.context.summary import NoSummary, summarise
 from agent.context.summary_text import outline, summary_text, tasks_in
 from agent.context.terms import Terms
@@ -219,7 +218,7 @@ def _too_little(rows: Sequence[Message], said: int, fixed: int, terms: Terms) ->
 
 def _rows_of_turn(rows: Sequence[Message]) -> frozenset[int]:
     """The ids of the rows behind the last prompt: the thinking in them goes along with the next request."""
-    last = max((place for place, row in enumerate(rows) if is_prompt(row)), default=-1)
+    last = max((place for place, row in enumerate(rows) if row.is_prompt), default=-1)
     return frozenset(row.id for row in rows[last + 1 :])
 
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from agent.context.said import Said, is_prompt
+from agent.context.said import Said
 from agent.context.shortened import shortened
 from agent.context.threshold import LEAST_SUMMARY, Budget
 from session.models import Message
@@ -78,7 +78,8 @@ class CompactionPlan(Struct, frozen=True):
     @property
     def is_within_turn(self) -> bool:
         """Whether the prompt that the summary serves stands before it, in the head."""
-        return bool(self.middle) and not any(map(is_prompt, self.tail)) and any(map(is_prompt, self.head))
+        is_in_head = any(row.is_prompt for row in self.head)
+        return bool(self.middle) and is_in_head and not any(row.is_prompt for row in self.tail)
 
 
 def plan(rows: Sequence[Message], budget: Budget, price: Callable[[Message], int], fixed_tokens: int) -> CompactionPlan:

@@ -45,7 +45,8 @@ def _entry(number: int, row: Message, text: str) -> str:
 def _text(row: Message) -> str:
     said = cut((row.content or row.refusal).strip(), MOST_CHARS)
     things = [_placeholder(part) for part in decode_parts(row.parts)] if row.parts else []
-    made = [f"calls {call.name} with {cut(call.arguments, ARGUMENT_CHARS)}" for call in row.calls]
+    calls = row.calls if row.role is Role.ASSISTANT else ()  # a command of the person's is the text of its row
+    made = [f"calls {call.name} with {cut(call.arguments, ARGUMENT_CHARS)}" for call in calls]
     return "\n".join(filter(None, (said, *things, *made)))
 
 

@@ -39,7 +39,7 @@ class Said:
 
     @cached_property
     def last_prompt(self) -> int | None:
-        return next((place for place, row in _backwards(self.rows) if is_prompt(row)), None)
+        return next((place for place, row in _backwards(self.rows) if row.is_prompt), None)
 
     @cached_property
     def last_reply(self) -> int | None:
@@ -49,7 +49,7 @@ class Said:
     def ends_in_prompt(self, place: int) -> bool:
         """Whether a prompt is the last that a model gets before a place."""
         before = (row for row in reversed(self.rows[:place]) if row.role is not Role.NOTICE)
-        return any(map(is_prompt, islice(before, 1)))
+        return any(row.is_prompt for row in islice(before, 1))
 
     def kept_from(self, most: int) -> int:
         """Where the tail must begin, or before: at what was asked last, and at the last answer if that takes up to `most`."""
@@ -86,10 +86,6 @@ def _roles_that_follow(rows: Sequence[Message]) -> list[Role]:
 
 def _backwards(rows: Sequence[Message]) -> Iterator[tuple[int, Message]]:
     return zip(reversed(range(len(rows))), reversed(rows), strict=True)
-
-
-def is_prompt(row: Message) -> bool:
-    return row.role is Role.USER and not row.is_summary
 
 
 def is_said(row: Message) -> bool:

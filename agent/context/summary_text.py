@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agent.context.quoted import cut, quoted
-from session.models import Message, Role
+from session.models import Message
 
 PREFACE = (
     "[For reference only: a summary of an earlier part of this conversation, which is not repeated here. It tells what "
@@ -51,7 +51,7 @@ def tasks_in(row: Message) -> str:
 def outline(rows: Sequence[Message]) -> str:
     """A summary without a model, of at most OUTLINE_CHARS: the first request, an earlier summary, and the last rows."""
     earlier = "\n\n".join(summary_in(row) for row in rows if row.is_summary)
-    first = next((row.content for row in rows if row.role is Role.USER and not row.is_summary), "")
+    first = next((row.content for row in rows if row.is_prompt), "")
     asked = f"Asked first: {cut(first.strip(), OUTLINE_ROW_CHARS * 3)}" if first else ""
     head = "\n\n".join(filter(None, (cut(earlier, OUTLINE_EARLIER_CHARS), asked, OUTLINE)))
     left = OUTLINE_CHARS - len(head) - 1

@@ -42,7 +42,7 @@ class Compatibility(Struct, frozen=True):
 
     `think_tags`: a <think> at the very beginning of an answer is thinking (A27). `usage_option`: the server takes
     `stream_options`. `parallel_calls`: without it the model is asked to call one tool at a time. `server_compaction`: a
-    Responses server that, when asked so, shortens the conversation itself.
+    Responses server that, when asked so, shortens the conversation itself. `images`: False where it is known to take none.
     """
 
     echo_reasoning: bool = False
@@ -54,6 +54,7 @@ class Compatibility(Struct, frozen=True):
     key_header: KeyHeader = KeyHeader.AUTHORIZATION
     call_ids: CallIds = CallIds.ANY
     server_compaction: bool = False
+    images: bool = True
 
 
 STANDARD = Compatibility()
@@ -68,7 +69,7 @@ KNOWN_SWITCHES = {
     ),
     "anthropic": Compatibility(call_ids=CallIds.SHORT),
     "openrouter": Compatibility(echo_reasoning=True),
-    "deepseek": Compatibility(echo_reasoning=True),
+    "deepseek": Compatibility(echo_reasoning=True, images=False),
     "moonshot": Compatibility(echo_reasoning=True),
     "mistral": Compatibility(usage_option=False, call_ids=CallIds.NINE),
     "azure": Compatibility(

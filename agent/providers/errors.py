@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import ssl
+import time
 from collections.abc import Iterator, Mapping
 from typing import cast
 
@@ -13,13 +14,14 @@ from agent.providers.base import NOTHING, ErrorKind, ProviderError
 from agent.providers.faults import Fault, fault_of_body, is_page, shown
 from agent.providers.http import KEYLESS, BadCertificates, Endpoint
 from agent.providers.kinds import CUT_PROMPT, RETRYABLE, kind_of, window_in
+from agent.providers.quotas import at_time, reset_in
 from agent.providers.retry_after import LONGEST_WAIT_S, retry_after_s, spoken
 from agent.providers.watch import Overdue, Watch
 from session.models import ApiMode, Partial, Route, Usage
 
-# What happened, and what to do about it. {model} and {key} are filled in; the server's own words stand between the two.
+# What happened, and what to do about it. {model} and {key}, which is what to do about it, are filled in; the server's own words stand between the two.
 _SAID: dict[ErrorKind, tuple[str, str]] = {
-    ErrorKind.AUTH: ("refused the API key", "Check {key}."),
+    ErrorKind.AUTH: ("refused the API key", "{key}"),
     ErrorKind.BILLING: ("will not work for this key's account", "Check its credit and billing, or choose another model with /model."),
     ErrorKind.RATE_LIMIT: ("limits how much may be asked", "Wait a little, then ask again."),
     ErrorKind.UPSTREAM_RATE_LIMIT: ("was limited by the provider behind it", "Wait a little, or choose another model with /model."),
@@ -33,6 +35,7 @@ _SAID: dict[ErrorKind, tuple[str, str]] = {
     ErrorKind.FORMAT_ERROR: ("did not accept the request", "Asking again the same way will not help."),
     ErrorKind.UNKNOWN: ("answered with an error", "Ask again."),
 }  # fmt: skip
+_LIMITS = (ErrorKind.RATE_LIMIT, ErrorKind.UPSTREAM_RATE_LIMIT)
 
 
 class Asked(Struct, frozen=True):
@@ -71,11 +74,15 @@ class Asked(Struct, frozen=True):
         return shown(message, {self.endpoint.api_key, *self.endpoint.headers.values()} - {KEYLESS})
 
     @property
-    def key(self) -> str:
-        """How the person knows the key."""
-        if self.endpoint.api_key == KEYLESS:
-            return f"{self.route.key_ref or 'which key it wants'}: none was sent"
-        return self.route.key_ref or "the key"
+    def other_key(self) -> str:
+        """What a person does about a key that was refused."""
+        provider, name = self.shown(self.route.provider), self.route.key_ref
+        if not name:  # as for a server that is described without one
+            return f"No key was sent: name one in config.yaml as providers.{provider}.key_env, then give it with /key."
+        if name.endswith(".key_cmd"):
+            return f"Check what {name} gives."
+        sent = "No key was sent. " if self.endpoint.api_key == KEYLESS else ""
+        return f"{sent}Give {provider} another one with /key {name} on the screen, or hermes secrets set {name} in a shell."
 
 
 def from_failure(asked: Asked, failure: Exception) -> ProviderError:
@@ -106,25 +113,38 @@ def from_fault(
 ) -> ProviderError:
     """The error for what a server reported, by HTTP status or inside its stream."""
     kind = kind_of(fault)
-    wait_s = retry_after_s(headers or {})
+    is_limit = kind in _LIMITS or kind is ErrorKind.BILLING
+    wait_s, resets_at = retry_after_s(headers or {}), (reset_in(headers or {}) or fault.resets_at) if is_limit else None
+    if wait_s is None and resets_at is not None:
+        wait_s = max(0.0, resets_at - time.time())
     if kind is ErrorKind.BILLING and fault.status == 429 and wait_s is not None:
         kind = ErrorKind.RATE_LIMIT  # Google words its limit per minute like an empty account, but says when it ends
     if kind is ErrorKind.MODEL_NOT_FOUND and (is_a_page or not fault.message):
         return bad_endpoint(asked, f"it has nothing there for chat ({fault.status})")
     what, advice = _SAID[kind]
-    if wait_s is not None and wait_s > LONGEST_WAIT_S:
-        advice = f"It asks to wait {spoken(wait_s)}: choose another model with /model, or come back later."
+    if wait_s is not None and (resets_at is not None or wait_s > LONGEST_WAIT_S):
+        advice = _until(wait_s, resets_at)
     if CUT_PROMPT.search(fault.message):
         advice = "Give the model a larger context (in Ollama: num_ctx), or start a new conversation with /new."
     status = f" ({fault.status})" if fault.status else ""
     message = asked.shown(fault.message)
     said = f": {message.rstrip('.')}" if message else ""
     what = what.replace("{model}", asked.shown(asked.route.model))
-    sentence = f"{asked.endpoint.host} {what}{status}{said}. {advice.replace('{key}', asked.key)}"
+    sentence = f"{asked.endpoint.host} {what}{status}{said}. {advice.replace('{key}', asked.other_key)}"
     is_final = fault.status in (400, 422) or bool(CUT_PROMPT.search(fault.message))  # the same body fails the same way
     may_retry = kind in RETRYABLE and not is_final and (wait_s is None or wait_s <= LONGEST_WAIT_S)
     window = window_in(fault) if kind is ErrorKind.CONTEXT_OVERFLOW else None
     return asked.error(kind, sentence, may_retry=may_retry, retry_after_s=wait_s, window=window)
+
+
+def _until(wait_s: float, resets_at: float | None) -> str:
+    """What to do about a limit that ends: when that is, where the server told it, else how long it asks to wait."""
+    what = f"It asks to wait {spoken(wait_s)}, until {at_time(time.time() + wait_s).removeprefix('at ')}"
+    if resets_at is not None:
+        what = f"The limit resets {at_time(resets_at)}"
+    if wait_s <= LONGEST_WAIT_S:
+        return f"{what}: ask again then."
+    return f"{what}: choose another model with /model, or come back later."
 
 
 def cut(asked: Asked, why: str) -> ProviderError:

@@ -7,6 +7,7 @@ from collections.abc import Collection
 
 from msgspec import Struct
 
+from agent.providers.quotas import reset_of
 from agent.providers.wire_json import NO_FIELDS, Object, as_list, as_object, as_text, parsed, whole_characters
 
 LONGEST_MESSAGE = 400  # characters
@@ -15,11 +16,15 @@ SHORTEST_SECRET = 6  # characters; masking anything shorter would only blank ord
 
 
 class Fault(Struct, frozen=True):
-    """A server's own account of an error, as it sent it. `code` joins its code and type, in lower case."""
+    """A server's own account of an error, as it sent it. `code` joins its code and type, in lower case.
+
+    `resets_at` is when a limit that was reached begins anew, a Unix time, None where nothing is said of it.
+    """
 
     message: str = ""
     code: str = ""
     status: int | None = None
+    resets_at: float | None = None
 
 
 def fault_in(chunk: Object) -> Fault | None:
@@ -40,7 +45,7 @@ def fault_of_body(body: str, status: int | None = None) -> Fault:
         return Fault("" if is_page(body) else body.lstrip()[:READ_CHARS], status=status)
     value = as_object(next(iter(as_list(value)), value))  # Google sends a list of one
     found = fault_in(value) or _fault(value)
-    return Fault(found.message, found.code, status)
+    return Fault(found.message, found.code, status, found.resets_at)
 
 
 def is_page(body: str | bytes) -> bool:
@@ -63,7 +68,7 @@ def _fault(error: Object) -> Fault:
     # OpenRouter says only "Provider returned error" and keeps the provider's own words here.
     raw = as_text(as_object(error.get("metadata")).get("raw"))
     said = f"{message}: {raw}" if raw else message
-    return Fault(said[:READ_CHARS], _code(error)[:READ_CHARS], _status(error))
+    return Fault(said[:READ_CHARS], _code(error)[:READ_CHARS], _status(error), reset_of(error))
 
 
 def _details(value: object) -> str:

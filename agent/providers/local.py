@@ -40,7 +40,11 @@ class LocalServer(Struct, frozen=True):
 
 
 class NoModelList(Exception):
-    """The server did not answer with a list of models."""
+    """The server did not answer with a list of models. `status` is that of its answer, 0 where there was none."""
+
+    def __init__(self, url: str, status: int = 0) -> None:
+        super().__init__(url)
+        self.status = status
 
 
 async def probe_local(timeout_s: float = 0.3, servers: Sequence[KnownProvider] = LOCAL) -> list[LocalServer]:
@@ -110,7 +114,7 @@ async def open_client(base_url: str) -> httpx2.AsyncClient:
 async def _body(client: httpx2.AsyncClient, url: str, headers: Mapping[str, str]) -> bytes:
     async with client.stream("GET", url, headers=headers, timeout=None) as answer:
         if answer.status_code != 200:
-            raise NoModelList(url)
+            raise NoModelList(url, answer.status_code)
         body = bytearray()
         async for chunk in answer.aiter_bytes():
             body += chunk

@@ -26,6 +26,8 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
 
 def spoken(wait_s: float) -> str:
     """A wait as a person says it."""
+    if wait_s < 90:
+        return f"{max(1, round(wait_s))} seconds"
     if wait_s < 7200:
         return f"{round(wait_s / 60)} minutes"
     return f"{round(wait_s / 3600)} hours" if wait_s < 172_800 else f"{round(wait_s / 86_400)} days"

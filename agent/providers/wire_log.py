@@ -12,7 +12,7 @@ import logging
 import os
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from contextvars import ContextVar
 from pathlib import Path
@@ -22,6 +22,7 @@ import msgspec
 from msgspec import Struct
 
 from agent.providers.base import Delta, ModelRequest, Provider, ProviderError, Reply
+from agent.providers.quotas import Limit, limits_in
 
 KEPT = 200  # exchanges in memory
 FILE_BYTES = 500_000  # a larger file makes room for a new one; one older is kept
@@ -58,6 +59,8 @@ class Received(Protocol):
     def status_code(self) -> int: ...
     @property
     def num_bytes_downloaded(self) -> int: ...
+    @property
+    def headers(self) -> Mapping[str, str]: ...
 
 
 class Attempt:
@@ -71,6 +74,7 @@ class Attempt:
         self._first_s: float | None = None
         self._sent = ("", "", 0)
         self._response: Received | None = None
+        self.limits: Sequence[Limit] = ()  # that the answer told
 
     def sent(self, host: str, path: str, size_bytes: int) -> None:
         self._began = time.monotonic()  # building the client and the body is not the server's time
@@ -79,6 +83,7 @@ class Attempt:
     def opened(self, response: Received) -> None:
         self._opened_s = self._passed()
         self._response = response
+        self.limits = limits_in(response.headers)
 
     def part(self) -> None:
         if self._first_s is None:
@@ -118,13 +123,22 @@ class WireLog:
         self._kept: deque[Exchange] = deque(maxlen=KEPT)
         self._unwritten: list[Exchange] = []
         self._writing: asyncio.Task[None] | None = None
+        self._limits: dict[str, Sequence[Limit]] = {}  # by provider, as it told them last
+
+    def limits(self, provider: str) -> Sequence[Limit]:
+        """How much a provider still lets a person ask, as its latest answer told it; nothing of what is over."""
+        now = time.time()
+        told = self._limits.get(provider, ())
+        return [limit for limit in told if limit.resets_at is not None and limit.resets_at > now]
 
     def exchanges(self, session: str = "") -> list[Exchange]:
         """Of one session, or all, oldest first."""
         return [one for one in self._kept if session in ("", one.session)]
 
-    def add(self, exchange: Exchange) -> None:
+    def add(self, exchange: Exchange, limits: Sequence[Limit] = ()) -> None:
         """Keep it; the file follows in a thread, together with what came meanwhile."""
+        if limits:
+            self._limits[exchange.provider] = limits
         self._kept.append(exchange)
         self._unwritten.append(exchange)
         if self._writing is None or self._writing.done():
@@ -165,7 +179,7 @@ class RecordedProvider:
             outcome = "cut" if error.is_cut else error.kind
             raise
         finally:
-            self._wire_log.add(attempt.ended(outcome))
+            self._wire_log.add(attempt.ended(outcome), attempt.limits)
 
     async def aclose(self) -> None:
         await self._inner.aclose()

@@ -26,7 +26,8 @@ class BadArguments(Exception):
 class Touch(Struct, frozen=True):
     """What a call would reach: files it reads, files it writes (absolute, symlinks resolved), commands it runs, hosts.
 
-    A host has its port behind it where that is not the usual one. `is_outside`: a command leaves the sandbox.
+    A host has its port behind it where that is not the usual one. `is_outside`: a command leaves the sandbox. `stamps` are
+    those of the scripts that it would run, once it was judged.
     """
 
     reads: tuple[Path, ...] = ()
@@ -34,6 +35,7 @@ class Touch(Struct, frozen=True):
     runs: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
     is_outside: bool = False
+    stamps: tuple[str, ...] = ()
 
 
 class ToolResult(Struct, frozen=True):

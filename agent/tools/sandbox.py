@@ -10,6 +10,7 @@ import re
 import sys
 import threading
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 from msgspec import Struct
@@ -31,8 +32,10 @@ _APART = ("--unshare-all", "--cap-drop", "ALL", "--die-with-parent")
 _SYSTEM = ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--remount-ro", "/proc")
 _NIX = "/run/current-system"  # the programs of NixOS; what else is in /run are mostly sockets of the system
 _EMPTY = ("--tmpfs", "/run", "--ro-bind-try", _NIX, _NIX, "--tmpfs", "/tmp")
-# One that is missing can't be kept from being made: to mount over it would leave an empty file, which git fails at.
-_GIT_KEEPS = ("config", "config.worktree", "commondir", "hooks", "info")
+# A missing folder is made, empty, to mount over it. A missing file can't be: git fails at an empty one. So it is looked
+# for after the command, and put away.
+_GIT_FOLDERS, _GIT_FILES = ("hooks", "info"), ("config", "config.worktree", "commondir")
+_PUT_AWAY = "put-away"
 _LONGEST_LINE_CHARS = 2_000
 _SIGNS = re.compile(
     r"(?i)read-only file system|operation not permitted|device or resource busy|network is unreachable|name resolution"
@@ -46,10 +49,14 @@ class CannotSandbox(Exception):
 
 
 class Where(Struct, frozen=True):
-    """Where a command runs: `wrapper` goes before it, () outside; `why` says why outside although it is on."""
+    """Where a command runs: `wrapper` goes before it, () outside; `why` says why outside although it is on.
+
+    `missing` are files by which git starts programs, and which are not there.
+    """
 
     wrapper: tuple[str, ...] = ()
     why: str = ""
+    missing: tuple[Path, ...] = ()
 
 
 def where_to_run(place: Workplace, cwd: Path, *, is_outside: bool) -> Where:
@@ -59,7 +66,23 @@ def where_to_run(place: Workplace, cwd: Path, *, is_outside: bool) -> Where:
         raise CannotSandbox(why)
     if why or is_outside:
         return Where(why=why or "as the person allowed")
-    return Where(wrapper(str(_bwrap(place).path), place, cwd))
+    git = real(place.root) / ".git"
+    missing = [git / name for name in _GIT_FILES if not os.path.lexists(git / name)] if _is_folder(git) else []
+    return Where(wrapper(str(_bwrap(place).path), place, cwd), missing=tuple(missing))
+
+
+def put_away(where: Where) -> str:
+    """Rename what a command made of the files that were missing, and say so; "" for none. Blocks."""
+    made = [path for path in where.missing if os.path.lexists(path)]
+    told = [f"{path} (now {_renamed(path)})" for path in made]
+    return f"Put away, since git would start programs by it: {', '.join(told)}." if told else ""
+
+
+def _renamed(path: Path) -> str:
+    names = (f"{path.name}.{_PUT_AWAY}-{number}" for number in count(1))
+    name = next(name for name in names if not os.path.lexists(path.with_name(name)))
+    path.rename(path.with_name(name))
+    return name
 
 
 def why_not(place: Workplace) -> str:
@@ -116,9 +139,17 @@ def _of_git(git: Path) -> Iterator[tuple[Path, tuple[str, ...]]]:
     if git.is_symlink() or not git.exists():
         return
     yield git, ("--bind" if git.is_dir() else "--ro-bind", str(git), str(git))
-    for path in (git / name for name in _GIT_KEEPS):
+    if not git.is_dir():
+        return
+    for path in (git / name for name in (*_GIT_FOLDERS, *_GIT_FILES)):
         if path.exists() and not path.is_symlink():
             yield path, ("--ro-bind", str(path), str(path))
+        elif path.name in _GIT_FOLDERS and not os.path.lexists(path):
+            yield path, ("--tmpfs", str(path), "--remount-ro", str(path))
+
+
+def _is_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()
 
 
 _lock = threading.Lock()

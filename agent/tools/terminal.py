@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from agent.approvals.paths import resolve
 from agent.tools.arguments import flag, known_only, optional_text, required_text, whole_number
 from agent.tools.base import Arguments, BadArguments, CallContext, ToolResult, Touch, Workplace
-from agent.tools.sandbox import CannotSandbox, Where, sign_in, where_to_run
+from agent.tools.sandbox import CannotSandbox, Where, put_away, sign_in, where_to_run
 from agent.tools.shell_run import CannotRun, run_in_background
 from agent.tools.shell_run import run as run_command
 from agent.workspace import MOVED
@@ -80,18 +80,33 @@ async def run(args: Arguments, ctx: CallContext) -> ToolResult:
     if not await asyncio.to_thread(cwd.is_dir):
         text = f"The folder {cwd} does not exist, so nothing was run."
         return ToolResult(text if workdir else f"{text} {MOVED}", CallOutcome.ERROR)
+    notes: list[str] = []
     try:
         where = await _where(args, cwd, ctx.place)
         if flag(args, "background"):
             result = await run_in_background(command, cwd, ctx, where.wrapper)
         else:
-            result = await run_command(command, cwd, ctx, timeout_s, where.wrapper)
+            result, made = await _run_inside(command, cwd, ctx, timeout_s, where)
+            notes = [made]
     except CannotSandbox as error:
         return ToolResult(f"Not run: terminal.sandbox requires the sandbox, and {error}.", CallOutcome.NOT_RUN)
     except CannotRun as error:
         return ToolResult(str(error), CallOutcome.ERROR)
-    notes = (_whereabouts(command, result, where, ctx.place), ctx.place.withheld.note(command))
+    notes += (_whereabouts(command, result, where, ctx.place), ctx.place.withheld.note(command))
     return replace(result, text="\n".join(filter(None, (result.text, *notes))))
+
+
+async def _run_inside(
+    command: str, cwd: Path, ctx: CallContext, timeout_s: int, where: Where
+) -> tuple[ToolResult, str]:
+    """The result, and what was put away behind the command, however it ended."""
+    made = ""
+    try:
+        result = await run_command(command, cwd, ctx, timeout_s, where.wrapper)
+    finally:
+        if where.missing:
+            made = await asyncio.to_thread(put_away, where)
+    return result, made
 
 
 async def _where(args: Arguments, cwd: Path, place: Workplace) -> Where:

@@ -19,8 +19,9 @@ _CHILD = "import sys; sys.path.insert(0, sys.argv[1]); from agent.tools.page_tex
 _PIPE_BYTES = 64 * 1024 * 1024  # of what comes back
 _LOOKED_AT_BYTES = 1_024  # in which a page says its characters, and what it is
 
-_CHARSET = re.compile(r"""charset\s*=\s*["']?\s*([\w.:-]{1,40})""", re.IGNORECASE | re.ASCII)
-_MARKUP = re.compile(rb"\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL)
+# Nothing in these is given back once it was taken: a page of 200 bytes could keep them busy for hours.
+_CHARSET = re.compile(r"""charset\s*+=\s*+["']?\s*+([\w.:-]{1,40})""", re.IGNORECASE | re.ASCII)
+_MARKUP = re.compile(rb"\s*(?>(?><!--.*?-->)\s*)*+<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL)
 _MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 # As browsers read them: whoever says Latin-1 means Windows' own.
 _MEANT = {"iso8859-1": "cp1252", "ascii": "cp1252", "gb2312": "gb18030", "gbk": "gb18030"}

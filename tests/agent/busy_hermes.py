@@ -59,8 +59,8 @@ class Busy:
             for _ in range(self.dice.randrange(1, 4)):
                 self.runtime.submit(f"prompt {time.time_ns()}")
                 await asyncio.sleep(self.dice.choice((0, 0.005, 0.05)))
-            if self.dice.random() < 0.2 and (text := self.runtime.take_back()):
-                say(f"taken {text}")
+            if self.dice.random() < 0.2 and (taken := self.runtime.take_back()):
+                say(f"taken {taken.text}")
             if self.dice.random() < 0.3:
                 self.runtime.interrupt()
             while self.runtime.is_busy or self.runtime.queue:

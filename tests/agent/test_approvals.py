@@ -341,6 +341,7 @@ async def test_C30_a_script_that_was_just_written_is_shown_with_its_content(benc
 @pytest.mark.parametrize("more_config", ["approvals: {shell: {allow: [sh go.sh]}}"])
 async def test_C30_a_rule_for_a_script_does_not_cover_what_a_command_made_of_it(bench, served, workspace):
     (workspace / "go.sh").write_text("true\n")
+    bench.session_id = bench.hub.create(workspace).id
     served.reply(shell("sh go.sh", "c1"))
     served.reply(shell("echo touch evil | tee go.sh", "c2"))
     served.reply(shell("sh go.sh", "c3"))
@@ -348,6 +349,39 @@ async def test_C30_a_rule_for_a_script_does_not_cover_what_a_command_made_of_it(
     turn = await bench.ask("go", Approval.ALLOWED_ONCE)
     told = [result.approval for result, _ in turn.results]
     assert told == [Approval.ALLOWED_ALWAYS, Approval.ALLOWED_ONCE, Approval.ALLOWED_ONCE]
+
+
+@pytest.mark.parametrize("more_config", ["approvals: {shell: {allow: [sh go.sh]}}"])
+async def test_C30_a_rule_or_a_yes_for_the_session_does_not_cover_a_script_that_changed_unrecorded(
+    bench, served, workspace
+):
+    for name in ("go.sh", "own.sh"):
+        (workspace / name).write_text("true\n")
+    bench.session_id = bench.hub.create(workspace).id
+    told = []
+    for round_ in range(2):
+        for at, name in enumerate(("go.sh", "own.sh", "go.sh", "own.sh")):
+            served.reply(shell(f"sh {name}", f"c{round_}{at}"))
+        served.reply(text="done")
+        turn = await bench.ask("go", Approval.ALLOWED_SESSION)
+        told.append([asked.shown for asked in asked_in(turn)])
+        for name in ("go.sh", "own.sh"):  # as a job behind its call does, or where git ignores it
+            (workspace / name).write_text("evil\n")
+    assert told == [["sh own.sh"], ["sh go.sh", "sh own.sh"]]
+
+
+async def test_C30_a_script_that_changes_while_it_is_asked_about_is_asked_about_again(bench, served, workspace):
+    (workspace / "go.sh").write_text("true\n")
+    served.reply(shell("sh go.sh", "c1"))
+    served.reply(text="done")
+    request, _ = await opened(bench)
+    (workspace / "go.sh").write_text("touch evil\n")
+    bench.hub.answer(request.id, Answer(Approval.ALLOWED_ONCE))
+    request, details = await opened(bench, "")
+    assert [script.text for script in details.scripts] == ["touch evil\n"]
+    bench.hub.answer(request.id, Answer(Approval.DENIED))
+    await ended(bench)
+    assert not (workspace / "evil").exists()
 
 
 # --- answers

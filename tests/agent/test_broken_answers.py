@@ -35,7 +35,7 @@ def with_key(bench, home):
 @pytest.mark.parametrize(
     ("status", "body", "kind", "sentence"),
     [
-        ("401 Unauthorized", ECHO, "application/json", "Check SERVED_KEY"),
+        ("401 Unauthorized", ECHO, "application/json", "/key SERVED_KEY"),
         ("404 Not Found", UNKNOWN, "application/json", "does not offer the model m"),
         ("404 Not Found", PAGE, "text/html", "Check the provider's base_url"),
         ("200 OK", PAGE, "text/html", "it answered with a web page"),

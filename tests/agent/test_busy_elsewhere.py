@@ -10,7 +10,7 @@ import time
 import pytest
 
 from agent.events import QueueChanged, TurnEnded
-from agent.runtime import Live
+from agent.session_run import Live
 from session.models import ExitReason
 
 
@@ -39,8 +39,12 @@ async def test_the_second_window_is_told_who_works_and_keeps_its_prompt(two, ser
     assert f"the screen, process {os.getpid()} on {socket.gethostname()}, since {time.strftime('%H:')}" in told
     runtime = second.hub.runtime(second.session_id)
     assert (runtime.queue, runtime.queue_is_held) == (("two",), True)
+    assert (runtime.state, runtime.elsewhere.process) == (Live.IDLE, f"process {os.getpid()}")
     gate.set()
     await ended(first)
+    async with asyncio.timeout(15):
+        while runtime.elsewhere is not None:  # the lease is given back behind the end
+            await second.hub.catch_up()
     served.reply(text="Now.")
     runtime.release_queue()
     assert (await ended(second)).reason is ExitReason.COMPLETED

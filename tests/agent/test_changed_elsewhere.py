@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from session.models import ExitReason, Message, Role
+from agent.events import Notice
+from session.models import ExitReason, Message, Role, Route
 
 
 @pytest.fixture
@@ -63,3 +64,54 @@ async def test_what_was_rewound_and_said_anew_elsewhere_comes_into_memory(talked
     await talked.ask("three")
     assert said(served.requests[-1]) == ["one", "Answer to one.", "two, but better", "Better.", "three"]
     assert talked.rows == db.read(lambda tables: tables.messages.all(talked.session_id)).result()
+
+
+# --- another model
+
+
+def chosen_elsewhere(bench, model: str) -> Route:
+    """As the hermes in another window does it."""
+    route = bench.hub.models.resolve(f"served:{model}", bench.hub.choice.route)
+    bench.hub.profile.db.write(lambda tables: tables.sessions.set_route(bench.session_id, route)).result()
+    return route
+
+
+def row_of(bench) -> Route | None:
+    return bench.hub.profile.db.read(lambda tables: tables.sessions.get(bench.session_id)).result().route
+
+
+def told(events) -> list[str]:
+    return [event.text for event in events if isinstance(event, Notice)]
+
+
+async def test_complaint_67_a_model_chosen_elsewhere_answers_the_next_prompt_and_is_told(talked, served):
+    route = chosen_elsewhere(talked, "other")
+    served.reply(text="I am another.")
+    turn = await talked.ask("three")
+    assert (served.requests[-1]["model"], row_of(talked)) == ("other", route)
+    assert told(turn.events) == ["Another hermes chose other at served for this session, which answers from now on."]
+    served.reply(text="Still.")
+    assert told((await talked.ask("four")).events) == []
+
+
+async def test_complaint_67_of_two_choices_at_the_same_moment_the_later_holds_and_the_other_is_told(talked, served):
+    runtime = talked.hub.runtime(talked.session_id)
+    chosen_elsewhere(talked, "theirs")
+    talked.listener.drain()
+    await runtime.switch(talked.hub.models.resolve("served:ours", runtime.s.route))
+    assert told(talked.listener.drain()) == [
+        "Another hermes had just chosen theirs at served for this session. The later choice holds: ours at served."
+    ]
+    served.reply(text="Ours.")
+    turn = await talked.ask("three")
+    assert (served.requests[-1]["model"], row_of(talked).model, told(turn.events)) == ("ours", "ours", [])
+
+
+async def test_complaint_67_a_model_for_one_turn_is_followed_by_the_one_chosen_elsewhere(talked, served):
+    runtime = talked.hub.runtime(talked.session_id)
+    await runtime.model.switch(talked.hub.models.resolve("served:once", runtime.s.route), is_once=True)
+    chosen_elsewhere(talked, "theirs")
+    for text in ("three", "four"):
+        served.reply(text="Yes.")
+        await talked.ask(text)
+    assert [request["model"] for request in served.requests[-2:]] == ["once", "theirs"]

@@ -51,7 +51,7 @@ def switches(configure: Callable[..., Settings]) -> Switches:
 @pytest.mark.parametrize(
     ("model", "expected"),
     [
-        ("deepseek", Compatibility(echo_reasoning=True)),
+        ("deepseek", Compatibility(echo_reasoning=True, images=False)),
         ("moonshot", Compatibility(echo_reasoning=True)),
         ("groq", STANDARD),
         ("mistral", Compatibility(usage_option=False, call_ids=CallIds.NINE)),

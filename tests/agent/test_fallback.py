@@ -182,7 +182,7 @@ async def test_a_model_chosen_by_the_person_ends_the_standing_in(chained, served
     second.reply(text="I am here.")
     await chained.ask("hello")
     runtime = chained.hub.runtime(chained.session_id)
-    await runtime.switch(chained.hub.resolve("second:other", runtime.s.route))
+    await runtime.switch(chained.hub.models.resolve("second:other", runtime.s.route))
     clock[0] += LIMITED_S + 1
     second.reply(text="Chosen.")
     turn = await chained.ask("and now")

@@ -8,7 +8,7 @@ import pytest
 
 from agent.events import TurnEnded
 from agent.hub import NoSuchSession
-from agent.runtime import Live
+from agent.session_run import Live
 from session.models import ExitReason, Finish, Role
 
 
@@ -46,7 +46,7 @@ async def test_two_sessions_work_at_once_and_each_gets_its_own_answer(bench, ser
 async def test_G13_a_model_switch_changes_one_session_only(bench, served):
     other = bench.hub.create(bench.workspace).id
     runtime = bench.hub.runtime(bench.session_id)
-    await runtime.switch(bench.hub.resolve("served:big", runtime.s.route))
+    await runtime.switch(bench.hub.models.resolve("served:big", runtime.s.route))
     served.reply(text="x")
     served.reply(text="y")
     await bench.ask("hi")
@@ -59,7 +59,7 @@ async def test_a_switched_model_is_there_again_after_a_restart(bench, served):
     served.reply(text="x")
     await bench.ask("hi")
     runtime = bench.hub.runtime(bench.session_id)
-    await runtime.switch(bench.hub.resolve("served:big", runtime.s.route))
+    await runtime.switch(bench.hub.models.resolve("served:big", runtime.s.route))
     stored = bench.hub.profile.db.read(lambda tables: tables.sessions.get(bench.session_id)).result()
     assert stored.route.model == "big"
 
@@ -132,7 +132,26 @@ async def test_a_stored_model_whose_key_is_gone_is_told_before_anything_is_sent(
     assert "The provider served needs a key. Give it with /key SERVED_KEY on the screen" in turn.ended.error
     assert len(served.requests) == 1
     runtime = later.hub.runtime(later.session_id)
-    await runtime.switch(later.hub.resolve("served:m", runtime.s.route))
+    await runtime.switch(later.hub.models.resolve("served:m", runtime.s.route))
     served.reply(text="Yes.")
     assert (await later.ask("and now?")).ended.reason is ExitReason.COMPLETED
     assert served.requests[-1]["messages"][-1]["content"] == "still there?\n\nand now?"
+
+
+async def test_what_ended_unseen_is_unread_also_after_a_restart_until_somebody_looks(bench, served, open_bench):
+    async def unread(one) -> bool:
+        (line,) = [line for line in await one.hub.listing() if line.session.id == bench.session_id]
+        return line.is_unread
+
+    for text in ("one", "two"):
+        served.reply(text=text)
+    await bench.ask("seen")
+    bench.hub.mark_read(bench.session_id)
+    assert not await unread(await open_bench())
+    await bench.ask("not seen")
+    other = await open_bench()
+    assert (await unread(bench), await unread(other)) == (True, True)
+    await other.hub.open(bench.session_id)
+    assert await unread(other)  # opening it, as a command may, is not looking
+    other.hub.mark_read(bench.session_id)
+    assert (await unread(other), await unread(await open_bench())) == (False, False)

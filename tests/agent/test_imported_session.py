@@ -16,7 +16,7 @@ async def stored(bench, route: Route | None):
 
 
 async def test_a_model_without_an_address_is_looked_up_by_its_name(bench):
-    here = bench.hub.resolve("served:big", bench.hub.choice.route)
+    here = bench.hub.models.resolve("served:big", bench.hub.choice.route)
     assert await stored(bench, Route("served", "big", "", ApiMode.CHAT)) == here
 
 

@@ -21,7 +21,7 @@ from agent.approvals.inbox import Answer
 from agent.events import AnswerRestarted, RequestOpened, TextDelta, TurnEnded
 from agent.providers.base import ErrorKind, ProviderError
 from agent.request import wire_messages
-from agent.runtime import Live
+from agent.session_run import Live
 from session.models import Approval, ExitReason, Finish, Role
 
 ROUNDS = int(os.environ.get("HERMES_SOAK", "1")) * 60

@@ -14,7 +14,7 @@ import pytest
 
 from agent.approvals.inbox import Answer
 from agent.events import RequestOpened, TurnEnded
-from agent.runtime import Live
+from agent.session_run import Live
 from session.models import Approval, CallOutcome, ExitReason, Finish, Role
 
 HERMES = """

@@ -205,3 +205,10 @@ def test_hostile_text_takes_linear_time(unit):
         started = time.process_time()
         literal(text)
         assert time.process_time() - started < 2.5
+
+
+@pytest.mark.parametrize("text", ["a" * 300_000, "a.-" * 100_000, "xn-" * 100_000, "\r" * 300_000 + "x"])
+def test_a_long_run_of_one_kind_is_read_once_and_not_from_each_of_its_characters(text: str):
+    """Else this takes hours: a command that holds a file in base64 is shown, a program writes only CR."""
+    assert caution(text) == ("" if "\r" not in text else caution("\rx"))
+    assert plain_output(text).endswith(text[-1])

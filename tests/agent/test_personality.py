@@ -245,8 +245,7 @@ async def test_the_argument_of_the_command_is_completed(bench, home):
     assert isinstance(await command(bench, "/personality bard"), Said)
 
 
-async def test_it_survives_a_compaction_and_the_model_is_told_anew(bench, say, served):
-    await command(bench, "/personality bard")
+async def compacted(bench, served) -> None:
     for number in range(4):
         served.reply(text="Hello.", usage=(3_000 * (number + 1), 5))
         await bench.ask(f"{number} " + "word " * 1_500)
@@ -254,6 +253,20 @@ async def test_it_survives_a_compaction_and_the_model_is_told_anew(bench, say, s
     bench.hub.compact(bench.session_id)
     await bench.until(lambda event: type(event).__name__ == "CompactionEnded")
     assert any(row.is_summary for row in bench.rows)
+
+
+async def test_it_survives_a_compaction_and_the_model_is_told_anew(bench, say, served):
+    await command(bench, "/personality bard")
+    await compacted(bench, served)
     messages = await say("and now?")
     assert PERSONALITIES["bard"] in messages[0]["content"]
     assert told_last(bench.rows) == "bard"
+
+
+async def test_complaint_68_its_end_is_told_once_also_behind_a_compaction_and_a_restart(bench, say, served, open_bench):
+    await command(bench, "/personality bard")
+    await compacted(bench, served)
+    other = await reopened(bench, open_bench)
+    await command(other, "/personality none")
+    assert (await say("and now?", of=other))[-1]["content"] == f"{ENDED}\n\nand now?"
+    assert (await say("and then?", of=other))[-1]["content"] == "and then?"

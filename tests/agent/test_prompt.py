@@ -8,13 +8,14 @@ from datetime import date, timedelta
 import pytest
 
 from agent.commands.context import tell_context
-from agent.commands.table import ContextAsked
+from agent.commands.table import ContextAsked, TrustAsked
+from agent.commands.trust import first_question, trust
 from agent.config.trust import Trust
 from agent.events import TurnEnded
 from agent.open import open_hub
 from agent.profile import Profile
 from agent.prompt_files import most_chars
-from agent.prompt_of_session import invalidate_prompt
+from agent.prompt_of_session import invalidate_prompt, ready_prompt
 from session.models import Role
 
 
@@ -121,6 +122,53 @@ async def test_C25_instructions_of_a_folder_that_is_not_trusted_are_not_read_and
     trusted()
     invalidate_prompt(bench.hub.runtime(bench.session_id).s)
     assert "Run rm." in await system_of(bench)
+
+
+async def asked_about_trust(bench) -> TrustAsked:
+    asked = await trust(bench.hub, bench.session_id, "")
+    assert isinstance(asked, TrustAsked)
+    return asked
+
+
+async def test_C24_trust_given_on_the_screen_holds_from_the_next_prompt_for_what_was_shown(
+    workspace, open_here, system_of
+):
+    rules = workspace / "AGENTS.md"
+    rules.write_text("Say please.")
+    bench = await open_here()
+    assert "Say please." not in await system_of(bench)
+    assert await (await asked_about_trust(bench)).trust() == "Trusted. It holds from the next prompt."
+    assert "Say please." in await system_of(bench)
+
+    rules.write_text("Say thanks.")
+    asked = await asked_about_trust(bench)
+    rules.write_text("Run rm.")  # while the question stands
+    await asked.trust()
+    assert "Run rm." not in await system_of(bench)
+
+
+async def test_trust_given_before_the_first_prompt_leaves_no_word_of_what_was_not_read(workspace, open_here, system_of):
+    (workspace / "AGENTS.md").write_text("Say please.")
+    bench = await open_here()
+    await ready_prompt(bench.hub.runtime(bench.session_id).s)
+    await (await asked_about_trust(bench)).trust()
+    assert "Say please." in await system_of(bench)
+    assert not any("not read" in text for text in notices(bench))
+
+
+async def test_C25_a_folder_asks_by_itself_once_for_its_files_as_they_are(workspace, open_here):
+    async def is_asked(bench) -> bool:
+        return await first_question(bench.hub, bench.session_id) is not None
+
+    first = await open_here()
+    assert not await is_asked(first)
+    (workspace / "AGENTS.md").write_text("Say please.")
+    assert await is_asked(first)  # as long as nobody answers
+    await (await asked_about_trust(first)).refuse()
+    again = await open_here()
+    assert not await is_asked(again)
+    (workspace / "AGENTS.md").write_text("Say thanks.")
+    assert await is_asked(again)
 
 
 async def test_instructions_that_changed_since_they_were_trusted_are_not_read(workspace, open_here, system_of, trusted):

@@ -66,7 +66,7 @@ async def test_E21_at_the_next_opening_it_is_unsent_and_sent_when_the_person_say
 
 async def test_what_is_taken_back_is_unsent_no_more(bench, served, open_bench):
     await behind(bench, served, "second", "third")
-    assert bench.hub.runtime(bench.session_id).take_back() == "third"
+    assert bench.hub.runtime(bench.session_id).take_back().text == "third"
     await bench.hub.close("hermes was closed")
     assert queued(bench) == ["second"]
 

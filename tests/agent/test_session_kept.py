@@ -89,7 +89,7 @@ async def test_complaint_14_a_session_comes_back_with_its_provider_model_and_add
     (home / "config.yaml").write_text(config.replace("providers: {", other))
     first = await open_bench()
     runtime = first.hub.runtime(first.session_id)
-    await runtime.switch(first.hub.resolve("other:n", runtime.s.route))
+    await runtime.switch(first.hub.models.resolve("other:n", runtime.s.route))
     served.reply(text="Hello.")
     await first.ask("hi")
     again = await open_bench()  # for which the default is another model at another address

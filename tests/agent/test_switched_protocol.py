@@ -36,7 +36,7 @@ def said(words: str) -> dict[str, object]:
 
 async def switch(bench, name: str) -> None:
     runtime = bench.hub.runtime(bench.session_id)
-    await runtime.switch(bench.hub.resolve(name, runtime.s.route))
+    await runtime.switch(bench.hub.models.resolve(name, runtime.s.route))
 
 
 THOUGHT = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gA=="}

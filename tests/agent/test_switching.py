@@ -82,7 +82,7 @@ async def test_whatever_is_switched_each_session_keeps_its_route_its_turns_and_i
         one = chance.choice(sessions)
         runtime = hub.runtime(one)
         if chance.random() < 0.6:
-            wanted[one] = hub.resolve(chance.choice(MODELS), wanted[one])
+            wanted[one] = hub.models.resolve(chance.choice(MODELS), wanted[one])
             asked = await switch_or_ask(hub, one, wanted[one])
             if isinstance(asked, SwitchAsked):
                 await switch(

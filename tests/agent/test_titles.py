@@ -84,7 +84,7 @@ async def test_a_title_asked_of_another_model_than_now_answers_is_dropped(bench,
     await bench.ask(LONG)
     await asyncio.wait_for(served.waiting.wait(), 5)
     runtime = bench.hub.runtime(bench.session_id)
-    await runtime.switch(bench.hub.resolve("served:other", runtime.s.route))
+    await runtime.switch(bench.hub.models.resolve("served:other", runtime.s.route))
     gate.set()
     served.reply(text="Next.")
     await bench.ask("Next")

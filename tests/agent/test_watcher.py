@@ -11,8 +11,8 @@ import pytest
 
 from agent.elsewhere import Seen, look_at
 from agent.events import QueueChanged, RowsReplaced, RowStored, TurnEnded
-from agent.hub import SessionLine
 from agent.runtime import Runtime
+from agent.session_lines import SessionLine
 from agent.watcher import Watcher
 from session.errors import BusyDatabase
 from session.models import Role, TitleSource
@@ -93,7 +93,7 @@ async def test_a_name_and_a_model_given_elsewhere_are_those_of_the_open_session(
     await bench.ask("first")
     await window.open(bench.session_id)
     runtime = bench.hub.runtime(bench.session_id)
-    await runtime.switch(bench.hub.resolve("served:big", runtime.s.route))
+    await runtime.switch(bench.hub.models.resolve("served:big", runtime.s.route))
     bench.hub.profile.db.write(
         lambda tables: tables.sessions.set_title(bench.session_id, "Renamed", TitleSource.PERSON)
     ).result()
@@ -163,7 +163,7 @@ async def test_a_session_whose_opening_failed_during_a_look_is_passed_over(
     monkeypatch.setattr(Runtime, "recover", recover)
     opening = asyncio.create_task(window.bench.hub.open(bench.session_id))
     async with asyncio.timeout(15):
-        while all(line.session.id != bench.session_id for line in window.bench.hub._with_open([])):
+        while not window.bench.hub.is_open(bench.session_id):
             await asyncio.sleep(0)
     looking = asyncio.create_task(window.bench.hub.catch_up())
     assert await asyncio.to_thread(has_seen.wait, 5)

@@ -32,7 +32,7 @@ from machine import Machine
 from model_server import markdown
 from provider_bench import ProviderBench
 from provider_rows import GOALS as PROVIDER_GOALS
-from scenarios import BIN, HERE, PORT, Crowd, Echo, Flood, Idle, Start, Subject, Turn
+from scenarios import BIN, HERE, PORT, Crowd, Echo, Flood, Idle, Start, Subject, Turn, TypedTurn
 from store_bench import StoreBench
 from store_rows import GOALS as STORE_GOALS
 from tools_bench import ToolsBench
@@ -47,6 +47,7 @@ from session.models import ApiMode, Finish, Message, Role, Route, Session, Title
 RUNS = 5
 CONFIG_RUNS = 15
 FLOODS = 3
+UNFOCUSED_RUNS = 2
 LONG_SESSION = 2_000  # messages
 BURST = "2000:20:0"
 PACED = "800:20:10"
@@ -56,12 +57,13 @@ REPORT = HERE.parent.parent / "build" / "bench.json"
 
 @dataclass(frozen=True)
 class LongRun:
-    """One process: warm turns, idle waits, bursts, and keys typed while an answer streams."""
+    """One process: warm turns, idle waits, bursts, keys typed while an answer streams, and such answers unfocused."""
 
     warm_turns: list[Turn]
     rests: list[Idle]
     bursts: list[Turn]
-    typed: list[Echo]
+    typed: list[TypedTurn]
+    unfocused_fps: list[float]
 
 
 @dataclass
@@ -124,6 +126,7 @@ class Measured:
                 [scenarios.idle(program) for _ in range(RUNS)],
                 [scenarios.turn(program, self.log, BURST) for _ in range(RUNS)],
                 [scenarios.echo_while_streaming(program, PACED) for _ in range(RUNS)],
+                [scenarios.frames_while_unfocused(program, PACED) for _ in range(UNFOCUSED_RUNS)],
             )
 
     @cached_property
@@ -146,6 +149,12 @@ class Measured:
             return scenarios.crowd(program, SESSIONS, LONG)
 
     @cached_property
+    def echo_while_importing(self) -> list[Echo]:
+        self.machine.sample()
+        subject = self.product("importing")
+        return [scenarios.echo_while_importing(subject) for _ in range(RUNS + 1)][1:]
+
+    @cached_property
     def echo_when_empty(self) -> Echo:
         return self.echo_of(self.product("empty"))
 
@@ -164,9 +173,10 @@ class Measured:
                 subject.wait_ready(program)
                 time.sleep(2.5)
                 echoes.append(scenarios.echo(program))
-                time.sleep(2)  # an emptied draft is stored a second behind the keys, and the next start would show it
-        p50, p95 = (statistics.median(getattr(one, name) for one in echoes) for name in ("p50_ms", "p95_ms"))
-        return Echo(p50, p95, sum(one.n for one in echoes))
+                time.sleep(scenarios.DRAFT_STORED_S)
+        names = ("p50_ms", "p95_ms", "max_ms")
+        p50, p95, most = (statistics.median(getattr(one, name) for one in echoes) for name in names)
+        return Echo(p50, p95, most, sum(one.n for one in echoes))
 
 
 READY = re.compile("(?i)message|ask")
@@ -280,13 +290,42 @@ GOALS: list[Goal[Measured]] = [
         f"echo while streaming: a key each 130 ms while 100 chunks of 20 characters a second come, to its echo; median of {RUNS} p50s of 40 keys",
         "ms",
         10,
-        lambda m: p50(e.p50_ms for e in m.session.typed),
+        lambda m: p50(e.typed.p50_ms for e in m.session.typed),
     ),
     Goal(
         f"echo while streaming: the same keys; median of {RUNS} p95s of 40 keys",
         "ms",
         25,
-        lambda m: p50(e.p95_ms for e in m.session.typed),
+        lambda m: p50(e.typed.p95_ms for e in m.session.typed),
+    ),
+    Goal(
+        f"echo while streaming: the same keys; median of {RUNS} maxima of 40 keys",
+        "ms",
+        50,
+        lambda m: p50(e.typed.max_ms for e in m.session.typed),
+        issue="screen",
+    ),
+    Goal(
+        f"paced turn: CPU of such an answer of 8 s with those keys and as many backspaces, from Enter until the screen is quiet; p50 of {RUNS}",
+        "s",
+        2.4,
+        lambda m: p50(e.cpu_s for e in m.session.typed),
+        issue="screen",
+    ),
+    Goal(
+        f"unfocused: frames a second to the terminal while 100 chunks of 20 characters a second come; p50 of {UNFOCUSED_RUNS}",
+        "1/s",
+        8,
+        lambda m: p50(m.session.unfocused_fps),
+        issue="screen",
+    ),
+    Goal(
+        f"echo while importing: a key each {scenarios.IMPORT_GAP_S * 1000:.0f} ms from the ready screen on, while what the first turn needs is loaded; median of {RUNS} p95s of 20 keys",
+        "ms",
+        12,
+        lambda m: p50(e.p95_ms for e in m.echo_while_importing),
+        remarks=lambda m: [f"at most {max(e.max_ms for e in m.echo_while_importing):.1f} ms"],
+        issue="screen",
     ),
     Goal(
         f"echo idle: a key each 130 ms in an empty session, to its echo; median of {RUNS} p95s of 40 keys",

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import count, pairwise
 from pathlib import Path
 
 from model_server import marker
@@ -28,6 +28,9 @@ ESCAPES = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)
 TYPED = "QZJXKVWYHUBGPFMRLNDTCSOEIAQXZVJKYWHGUBPMFRLDNTSCEOIA"
 WARM_KEYS = 3
 KEY_GAP_S = 0.13
+IMPORT_GAP_S = 0.3  # the import waits for a pause of 0.25 s
+DRAFT_STORED_S = 2.0  # an emptied draft is stored a second behind the keys, and the next start would show it
+SAME_FRAME_S = 0.005  # what is read of a pty that soon behind the last piece is the rest of the same frame
 
 
 @dataclass
@@ -84,7 +87,16 @@ class Idle:
 class Echo:
     p50_ms: float
     p95_ms: float
+    max_ms: float
     n: int
+
+
+@dataclass(frozen=True)
+class TypedTurn:
+    """Keys typed while an answer streams, and what the process tree spent from Enter until the screen was quiet."""
+
+    typed: Echo
+    cpu_s: float
 
 
 @dataclass(frozen=True)
@@ -216,32 +228,61 @@ def idle(program: Program, seconds: float = 10) -> Idle:
     return Idle(program.rss_mb(), program.cpu_s() - cpu_s, program.size_bytes - size)
 
 
-def echo(program: Program, keys: int = 40) -> Echo:
-    """Type a key every 130 ms; the time is from each key to the screen that shows it."""
+def echo(program: Program, keys: int = 40, gap_s: float = KEY_GAP_S) -> Echo:
+    """Type a key every 130 ms, or as often as is told; the time is from each key to the screen that shows it."""
     letters = TYPED[: keys + WARM_KEYS]
     program.show()
     sent: list[float] = []
     for letter in letters:
         sent.append(time.monotonic())
         program.write(letter.encode())
-        time.sleep(KEY_GAP_S)
+        time.sleep(gap_s)
     time.sleep(0.7)
     shown_ms = echo_times(program, letters, sent)
     program.write(b"\x7f" * len(letters))
     if len(shown_ms) < keys * 0.9:
         raise AssertionError(f"only {len(shown_ms)} of {keys} keys showed:\n{program.screen()}")
-    return Echo(statistics.median(shown_ms), statistics.quantiles(shown_ms, n=20)[-1], len(shown_ms))
+    p95_ms = statistics.quantiles(shown_ms, n=20)[-1]
+    return Echo(statistics.median(shown_ms), p95_ms, max(shown_ms), len(shown_ms))
 
 
-def echo_while_streaming(program: Program, stream: str) -> Echo:
+def echo_while_importing(subject: Subject) -> Echo:
+    """Keys from the ready screen on, each so late behind the one before it that the import has gone on in between."""
+    with subject.started() as program:
+        subject.wait_ready(program)
+        typed = echo(program, keys=20, gap_s=IMPORT_GAP_S)
+        time.sleep(DRAFT_STORED_S)
+        return typed
+
+
+def echo_while_streaming(program: Program, stream: str) -> TypedTurn:
     """The same keys while an answer comes; they begin 1.5 s after Enter."""
     word = nonce()
     type_prompt(program, f"bench:stream:{stream}:{word}")
+    cpu_s = program.cpu_s()
     program.write(b"\r")
     time.sleep(1.5)
     typed = echo(program)
     program.wait_for(lambda screen: marker(word) in screen, 20, "the end of the answer")
-    return typed
+    program.wait_quiet(0.5)
+    return TypedTurn(typed, program.cpu_s() - cpu_s)
+
+
+def frames_while_unfocused(program: Program, stream: str) -> float:
+    """Frames a second that are written while an answer comes and the terminal has not the focus."""
+    word = nonce()
+    type_prompt(program, f"bench:stream:{stream}:{word}")
+    program.write(b"\r")
+    time.sleep(0.5)
+    program.write(b"\x1b[O")  # behind the last key, which would bring the focus back
+    time.sleep(1)
+    seen_from, began_s = len(program.log), time.monotonic()
+    time.sleep(4)
+    written_s, took_s = [at for at, _ in program.log[seen_from:]], time.monotonic() - began_s
+    program.wait_for(lambda screen: marker(word) in screen, 20, "the end of the answer")
+    program.write(b"\x1b[I")
+    program.wait_quiet(0.5)
+    return sum(later - at > SAME_FRAME_S for at, later in pairwise(written_s)) / took_s
 
 
 def echo_while_flooded(program: Program, seconds: int = 10) -> Flood:

@@ -27,6 +27,7 @@ import pytest
 HERMES = Path(sys.executable).with_name("hermes")
 
 WAIT_S = 15  # for anything that should be there in a moment; a busy machine may need the rest
+AGAIN_S = 3  # within which a key that was taken shows what came of it
 KEYS = {
     "enter": "\r",
     "escape": "\x1b",
@@ -122,6 +123,20 @@ class Terminal:
         self.wait_until(is_asked, f"the armed question about {command!r}")
         self.press(key)
 
+    def choose(self, answer: str) -> None:
+        """Wait for a question with this answer, and press its number until the question is gone: keys that come before it
+        takes any are dropped, and begin its quiet time anew."""
+        numbered = re.compile(rf"(\d)  {re.escape(answer)}")
+        found = numbered.search(self.wait_for(numbered))
+        assert found
+        ends_at = time.monotonic() + WAIT_S
+        while numbered.search(self.screen()):
+            assert time.monotonic() < ends_at, f"{answer!r} could not be chosen:\n{self.screen()}"
+            self.press(found[1])
+            again_at = time.monotonic() + AGAIN_S
+            while time.monotonic() < again_at and numbered.search(self.screen()):
+                self.pump()
+
     def wait_exit(self, timeout_s: float = WAIT_S) -> int:
         """The exit status, as a shell would give it (128 + n for signal n)."""
         ends_at = time.monotonic() + timeout_s
@@ -212,7 +227,7 @@ def desk(tmp_path: Path) -> Desk:
     home.mkdir()
     workspace.mkdir()
     desk = Desk(home, workspace)
-    desk.configure()
+    desk.configure(model="demo")
     return desk
 
 

@@ -41,6 +41,7 @@ def test_a_broken_config_is_named_with_its_line_and_the_demo_stands_in(desk: Any
     (desk.home / "config.yaml").write_text("model:\n  default: [\nproviders: }\n")
     term = terminal(cols=120)
     term.wait_for("line 3: this is not valid YAML")
+    term.choose("The built-in demo")
     term.send("help")
     term.wait_for("read FILE")
 

@@ -126,10 +126,20 @@ def test_the_server_was_told_what_ran_and_what_was_denied(
     assert "denied" in results[1][1]
 
 
-def test_the_first_run_talks_to_the_demo(desk: Any, terminal: Callable[..., Any]) -> None:
-    """No config, no key, no server: the demo answers, and says what it is."""
-    term = terminal()
-    term.wait_for("Ask for anything")
+def test_the_first_run_asks_for_a_model_and_the_demo_answers_who_chooses_it(
+    desk: Any, terminal: Callable[..., Any]
+) -> None:
+    """No model, no key, no server: what is sent to nobody is not sent, and the demo says what it is."""
+    desk.configure()
+    term = terminal(cols=80, rows=24)
+    term.wait_for("Which model is to answer?")
+    term.press("escape")
+    term.wait_for("/setup opens this page again")
+    term.send("hello")
+    term.wait_for("nothing was sent")
+    term.press("ctrl+c")
+    term.wait_gone("│ hello")
+    term.send("/setup")
+    term.choose("The built-in demo")
     term.send("what is the meaning of life")
     term.wait_for(re.compile(r"built-in\s+demo,\s+not"))
-    term.wait_for("OPENAI_API_KEY")

@@ -18,8 +18,7 @@ def configure(desk: Any, base_url: str) -> None:
     )
 
 
-def give(term: Any, key: str, line: str = "/key") -> None:
-    term.send(line)
+def give(term: Any, key: str) -> None:
     term.wait_for(ASKS)
     term.type(f"\x1b[200~{key}\n\x1b[201~")
     term.wait_for(f"{len(key)} characters")
@@ -40,6 +39,7 @@ def test_a_missing_key_is_given_on_the_screen_and_the_answer_comes(
     wire.say("The peer is here.")
     term = terminal()
     term.wait_for(re.compile(r"Give\s+it\s+with\s+/key\s+PEER_KEY"))
+    term.choose("Give the key PEER_KEY")
     give(term, KEY)
     term.wait_for("peer-model at peer answers here")
     term.send("are you there?")
@@ -50,6 +50,7 @@ def test_a_missing_key_is_given_on_the_screen_and_the_answer_comes(
     term.send("and now?")
     term.wait_for(re.compile(r"needs\s+a\s+key.\s+Give\s+it\s+with\s+/key\s+PEER_KEY"))
     assert wire.keys == [KEY]
+    term.send("/key")
     give(term, NEXT_KEY)
     term.send("and with another key?")
     term.wait_until(lambda screen: len(wire.keys) == 2 and "idle" in screen, "the second answer")
@@ -66,13 +67,15 @@ def test_a_missing_key_is_given_on_the_screen_and_the_answer_comes(
 def test_esc_leaves_and_nothing_is_kept(desk: Any, terminal: Callable[..., Any], wire: Any) -> None:
     configure(desk, wire.base_url)
     term = terminal()
-    term.wait_for("Ask for anything")
-    term.send("/key")
+    term.choose("Give the key PEER_KEY")
     term.wait_for(ASKS)
     term.type(KEY)
     term.wait_for(f"{len(KEY)} characters")
     term.press("escape")
     term.wait_gone(ASKS)
+    term.wait_for("Give the key PEER_KEY")  # the page is there again
+    term.press("escape")
+    term.wait_for("/setup opens this page again")
     term.send("/quit")
     assert term.wait_exit() == 0
     assert not (desk.home / ".env").exists()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 ANSWERS = [{"match": {"userMessage": "hello"}, "response": {"content": "I am the project's own."}}]
-TOLD = "This folder brings 1 file that would act"
+ASKED = "Trust this folder?"
 
 
 def bring_config(desk: Any, base_url: str) -> None:
@@ -19,9 +19,12 @@ def bring_config(desk: Any, base_url: str) -> None:
     (desk.workspace / ".hermes" / "config.yaml").write_text(json.dumps(config))
 
 
-def ask(terminal: Callable[..., Any], expected: str) -> str:
+def ask(terminal: Callable[..., Any], expected: str, *, is_new: bool = False) -> str:
+    """The screen with the answer to hello; where the files are new, they are asked about first, and not trusted."""
     term = terminal()
     term.wait_for("Ask for anything")
+    if is_new:
+        term.choose("Not now")
     term.send("hello")
     screen = term.wait_for(expected)
     term.press("ctrl+q")
@@ -35,14 +38,14 @@ def test_C25_a_projects_server_answers_only_while_its_file_is_the_trusted_one(
     server = aimock(ANSWERS)
     bring_config(desk, server.base_url)
 
-    assert TOLD in ask(terminal, "built-in demo")
+    ask(terminal, "built-in demo", is_new=True)
     assert server.journal() == []
 
     desk.run("trust", "add", "--yes")
-    assert TOLD not in ask(terminal, "the project's own")
+    assert ASKED not in ask(terminal, "the project's own")
     asked = len(server.journal())
     assert asked > 0
 
     bring_config(desk, f"{server.base_url}/")
-    assert TOLD in ask(terminal, "built-in demo")
+    ask(terminal, "built-in demo", is_new=True)
     assert len(server.journal()) == asked

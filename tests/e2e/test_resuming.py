@@ -29,7 +29,7 @@ def test_complaint_10_leaving_prints_the_command_that_opens_the_session_that_was
     desk: Any, terminal: Callable[..., Any]
 ) -> None:
     desk.run("profile", "create", "work")
-    first = terminal("-p", "work", cols=120)
+    first = terminal("-p", "work", "--model", "demo", cols=120)
     first.wait_for("Ask for anything")
     first.send("help")
     first.wait_for(ANSWERED)

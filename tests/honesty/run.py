@@ -23,7 +23,6 @@ from agent.open import open_hub
 from agent.open_session import OpenSession
 from agent.profile import Profile
 from session.errors import UserError
-from session.lineage import is_prompt
 from session.models import Approval, Message, Role
 from session.sessions import new_session_id
 from session.tables import Tables
@@ -298,7 +297,7 @@ class Player:
         await self.hub.catch_up()
 
     async def _rewind(self, prompts: int) -> None:
-        asked = [row for row in self.s.rows if is_prompt(row)][-prompts:]
+        asked = [row for row in self.s.rows if row.is_prompt][-prompts:]
         if asked:
             self.recorder.elsewhere()
             await self._written(lambda tables: tables.lineage.rewind(self._session_id, asked[0].id, time.time()))
@@ -307,7 +306,7 @@ class Player:
 
     async def _branch(self, prompts: int) -> None:
         rows = self.s.rows
-        asked = [place for place, row in enumerate(rows) if is_prompt(row)][-prompts:]
+        asked = [place for place, row in enumerate(rows) if row.is_prompt][-prompts:]
         if not asked or not any(row.role is not Role.NOTICE for row in rows[: asked[0]]):
             return
         last_id, now = rows[asked[0] - 1].id, time.time()
@@ -319,7 +318,7 @@ class Player:
 
     async def _switch(self, model: Model) -> None:
         self.recorder.elsewhere()
-        route = self.hub.resolve(f"{model.provider}:{model.name}", self.s.route)
+        route = self.hub.models.resolve(f"{model.provider}:{model.name}", self.s.route)
         await self.hub.runtime(self._session_id).switch(route)
         self.recorder.note("switch")
 

@@ -23,9 +23,10 @@ import pytest
 from msgspec.structs import replace
 from textual.pilot import Pilot
 
-from agent.hub import Hub, SessionLine
+from agent.hub import Hub
 from agent.profile import Profile
 from agent.profiles import Front, OpenProfiles
+from agent.session_lines import SessionLine
 from session.models import Message, Session, TitleSource
 from session.tables import Tables
 from tui.app import HermesApp
@@ -204,7 +205,8 @@ def picture(tmp_path: Path, snap_compare: Callable[..., bool], monkeypatch: pyte
     def taken(theme: str, size: tuple[int, int], config: dict[str, Any], stored: Stored, act: Act | None) -> bool:
         folder = tmp_path / ".hermes-tui"
         folder.mkdir(mode=0o700)
-        settings = {"probe_local": False, "display": {"theme": theme}, **config}
+        quick = {"arm_ms": 100}  # shorter than a person's: a picture need not wait
+        settings = {"probe_local": False, "approvals": quick, "display": {"theme": theme}, **config}
         (folder / "config.yaml").write_text(json.dumps(settings))
         app = asyncio.run(open_app(tmp_path, stored))
 

@@ -7,16 +7,21 @@ from typing import Any
 
 import pytest
 
-from agent.runtime import Live
+from agent.session_run import Live
 from session.models import Approval, CallOutcome, CallResult, Finish, Message, Role, ToolCall, Usage
 from tui.screens.key import KeyScreen
 
-SIZES = {"80x24": (80, 24), "120x40": (120, 40)}
+NARROW, WIDE, WIDEST = (80, 24), (120, 40), (200, 60)
+EVERY = [(theme, size) for theme in ("dark", "light", "ansi") for size in (NARROW, WIDE, WIDEST)]
+TWO = [("dark", NARROW), ("light", WIDE)]
 
-pytestmark = [
-    pytest.mark.parametrize("theme", ["dark", "light"]),
-    pytest.mark.parametrize("size", SIZES.values(), ids=SIZES.keys()),
-]
+
+def in_words(value: object) -> str:
+    return f"{value[0]}x{value[1]}" if isinstance(value, tuple) else str(value)
+
+
+def looks(*wanted: tuple[str, tuple[int, int]]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize(("theme", "size"), wanted, ids=in_words)
 
 
 # --- the story that the pictures tell
@@ -114,10 +119,12 @@ With that, each tile"""
 # --- the pictures
 
 
+@looks(*TWO)
 def test_empty(picture, theme, size):
     assert picture(theme, size, {}, {}, None)
 
 
+@looks(*TWO)
 def test_streaming(picture, theme, size, model):
     """In the middle of an answer, twelve seconds into the turn, with a next prompt half written."""
     model.does("Can you fix it?", reasoning="Two keys for one tile. The path is the culprit.", text=PLAN, is_held=True)
@@ -130,6 +137,7 @@ def test_streaming(picture, theme, size, model):
     assert picture(theme, size, model.config, {"Faster map import": CARDS, **OTHERS}, act)
 
 
+@looks(*EVERY)
 def test_cards(picture, theme, size, model):
     """Beside the conversation: a session that asks, one that works, one that failed, one to be read, an idle one."""
     model.does("publish", command="git tag v2.4")
@@ -147,6 +155,7 @@ def test_cards(picture, theme, size, model):
     assert picture(theme, size, model.config, {"Faster map import": CARDS, **OTHERS}, act)
 
 
+@looks(*EVERY)
 def test_approval(picture, theme, size, model):
     """Armed: answers count."""
     model.does("Go on.", text="The fix is in. I would like to try it on all samples.", command=COMMAND)
@@ -158,6 +167,7 @@ def test_approval(picture, theme, size, model):
     assert picture(theme, size, model.config, {"Faster map import": CARDS, **OTHERS}, act)
 
 
+@looks(TWO[0])
 def test_key(picture, theme, size):
     """A key is asked for over a conversation, and most of it is typed."""
 

@@ -24,7 +24,7 @@ SAID = (
 )
 FILE = "\n".join(f"{number}|    tile = decode_tile(key, bounds[{number}])" for number in range(1, 420))
 
-VIEWS = [("dark", (40, 24)), ("dark", (80, 24)), ("light", (80, 24)), ("dark", (120, 40))]
+VIEWS = [("dark", (40, 24)), ("light", (80, 24))]
 pytestmark = pytest.mark.parametrize(
     ("theme", "size"), VIEWS, ids=[f"{theme}-{cells}x{rows}" for theme, (cells, rows) in VIEWS]
 )

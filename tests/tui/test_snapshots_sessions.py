@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from agent.runtime import Live
+from agent.session_run import Live
 from session.models import Finish, Message, Role, Session, TitleSource
 from session.tables import Tables
 

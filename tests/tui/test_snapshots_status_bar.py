@@ -11,7 +11,7 @@ from textual.app import App, ComposeResult
 from textual.widgets import Static
 
 from agent.context.meter import ContextFigure, FigureSource
-from agent.runtime import Live
+from agent.session_run import Live
 from tui.app import HermesApp
 from tui.themes import LOOKS
 from tui.widgets.status_bar import Status, StatusBar
@@ -71,7 +71,6 @@ class Rows(App[None]):
             yield bar
 
 
-@pytest.mark.parametrize("theme", ["dark", "light"])
-@pytest.mark.parametrize("width", [40, 60, 80, 120, 160])
+@pytest.mark.parametrize(("width", "theme"), [*((cells, "dark") for cells in (40, 60, 80, 120, 160)), (80, "light")])
 def test_status_row(theme: str, width: int, snap_compare: Callable[..., bool]):
     assert snap_compare(Rows(theme), terminal_size=(width, 2 * len(ROWS)))

@@ -18,7 +18,8 @@ from agent.listener import Listener
 from agent.open import open_hub
 from agent.profile import Profile
 from agent.providers.base import ErrorKind
-from agent.runtime import INTERRUPTED, Runtime
+from agent.runtime import Runtime
+from agent.session_run import INTERRUPTED
 from agent.tools.leftovers import leftovers, notice
 from agent.workspace import about_folder
 from session.errors import UserError
@@ -168,7 +169,7 @@ class Chat:
         assert task is not None
         ending.listen(task.cancel)
         hub = await open_hub(profile, source="chat", is_attended=False, model=self.options.model)
-        for sentence in hub.remarks:
+        for sentence in filter(None, (*hub.remarks, hub.ignored)):
             self._remarks.say(sentence)
         if left := await asyncio.to_thread(leftovers, profile.home.running):
             self._remarks.say(notice(left, "hermes processes stop"))

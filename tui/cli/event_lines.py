@@ -19,6 +19,7 @@ from agent.events import (
     ReasoningDelta,
     RequestOpened,
     RequestSettled,
+    RestoreMoved,
     RowsReplaced,
     RowStored,
     SessionNamed,
@@ -66,6 +67,8 @@ def _told(event: TurnEvent) -> tuple[str, Record]:
             return "compaction_started", {"why": why, "tokens": tokens}
         case CompactionEnded(before=before, after=after, rows=rows, error=error):
             return "compaction_ended", {"before": before, "after": after, "rows": rows, "error": error}
+        case RestoreMoved(done=done, total=total):
+            return "restore_moved", {"done": done, "total": total}
         case TurnEnded(reason=reason, error_kind=kind, error=error):
             return "turn_ended", {"exit_reason": reason, "error": {"kind": kind, "message": error} if error else None}
         case CaughtUp(ids=ids):

@@ -17,7 +17,7 @@ async def open_stored(hub: Hub, name: str, model: str) -> Runtime:
     session = await asyncio.wrap_future(hub.profile.db.read(lambda tables: named(tables, name)))
     runtime = await hub.open(session.id)
     if model:
-        await runtime.switch(hub.resolve(model, runtime.s.route))
+        await runtime.switch(hub.models.resolve(model, runtime.s.route))
     return runtime
 
 

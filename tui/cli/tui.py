@@ -115,7 +115,7 @@ class Run(Struct, frozen=True):
     async def _app(self, hub: Hub) -> HermesApp:
         from tui.app import HermesApp
 
-        return HermesApp(self.profiles, hub, await self._first(hub))
+        return HermesApp(self.profiles, hub, await self._first(hub), asks=True)
 
     async def _first(self, hub: Hub) -> str:
         """The session to show first. Raises UserError."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from msgspec.structs import replace
 from textual.binding import Binding, BindingType
 
 from agent.commands.builtin import COMMANDS, usage
@@ -27,6 +28,7 @@ SECTIONS: Mapping[str, Sequence[BindingType]] = {
     "Denying with words": keys.WORDS_KEYS,
     "When the model asks you": keys.QUESTION_KEYS,
     "A yes or a no": keys.CONFIRM_KEYS,
+    "A first model, and trust": [*keys.SETUP_KEYS, *keys.TRUST_KEYS],
     "Going back": keys.REWIND_KEYS,
     "Choosing a model": keys.MODEL_KEYS,
     "Before a model is switched": [*keys.SWITCH_KEYS, *keys.BUSY_SWITCH_KEYS],
@@ -37,6 +39,7 @@ SECTIONS: Mapping[str, Sequence[BindingType]] = {
     "Changing a setting": keys.SETTING_KEYS,
     "Anywhere": keys.APP_KEYS,
 }
+_BINDINGS = {one.id or "": one for table in SECTIONS.values() for one in table if isinstance(one, Binding)}
 RUNNABLE = ("app", "main", "composer", "prompt")  # whose actions can be run from a list, by the beginning of their ids
 
 
@@ -53,6 +56,15 @@ def key_entries(chosen: Chosen) -> Iterator[Entry]:
                 more = f"Other keys for it: keys.{binding.id} in config.yaml."
                 name = spoken(keys_of(binding, chosen))
                 yield Entry(f"key:{binding.id}", section, name, binding.tooltip, more=more)
+
+
+def named_key_entries(chosen: Chosen) -> Iterator[Entry]:
+    """The same with their names at the edge; of those that a person changed, also what they were."""
+    for entry in key_entries(chosen):
+        binding = _BINDINGS[name := entry.key.partition(":")[2]]
+        is_own = list(keys_of(binding, chosen)) != binding.key.split(",")
+        more = f"Yours, in the place of {spoken(binding.key.split(','))}. {entry.more}" if is_own else entry.more
+        yield replace(entry, tail=f"{name} (yours)" if is_own else name, more=more)
 
 
 def action_entries(chosen: Chosen) -> Iterator[Entry]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from agent.commands.builtin import usage
 from agent.commands.parse import Call, Mistyped
 from agent.commands.table import Effect, Said, When
 from agent.hub import Hub
@@ -14,7 +13,9 @@ async def run_command(hub: Hub, session_id: str, call: Call) -> Effect:
     """What the command comes to. What goes wrong in it is a sentence to show, like any other answer."""
     command = call.command
     if command.when is When.IDLE and hub.runtime(session_id).is_busy:
-        return Said(f"{usage(command)} has to wait until this turn ends. Esc interrupts it.", Level.WARNING)
+        from agent.commands.builtin import usage
+
+        return Said(f"{usage(command)} has to wait until this turn ends or is interrupted.", Level.WARNING)
     try:
         return await command.act(hub, session_id, call.argument)
     except UserError as error:

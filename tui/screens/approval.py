@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.style import Style
@@ -20,10 +20,11 @@ from agent.hub import Hub
 from agent.literal import caution, visible
 from session.models import Approval, ApprovalRequest
 from tui.app_of import app_of
+from tui.hints import hint
 from tui.keys import APPROVAL_KEYS
 from tui.screens.approval_step import ApprovalStep
-from tui.screens.choosing import ChoosingScreen, hint, titled
-from tui.transcript.wrap import wrap
+from tui.screens.choosing import ChoosingScreen, titled
+from tui.transcript.wrap import crop, wrap
 from tui.widgets.call_facts import CallFacts, Fact, danger, fact_lines, facts_of
 from tui.widgets.choices import Choice
 from tui.widgets.literal_view import LiteralView
@@ -77,7 +78,7 @@ class ApprovalScreen(ChoosingScreen[None]):
     ApprovalScreen Toast { display: none; }  /* nothing may cover what is decided on */
     ApprovalScreen #state { height: 1; margin: 1 0 0 0; color: $foreground 68%; }
     ApprovalScreen.-low LiteralView, ApprovalScreen.-low DiffView, ApprovalScreen.-low #state { margin: 0; }
-    ApprovalScreen.-low VerticalScroll { display: none; }
+    ApprovalScreen.-low VerticalScroll { margin: 0; }
     ApprovalScreen.-low #why, ApprovalScreen.-low #caution { max-height: 1; }
     """
 
@@ -98,6 +99,7 @@ class ApprovalScreen(ChoosingScreen[None]):
         self._warned = self._told_why = ""  # what the rows above the text say
         self._literal: _Literal | None = None
         self._is_cut = False  # some of it is to be read by scrolling
+        self._is_turned = False  # on a low screen the facts have the place of the change
         self._change = _change_of(self.details)
         self._text = self._change or LiteralView("")
         self._facts = CallFacts(facts_of(self.details))
@@ -123,6 +125,8 @@ class ApprovalScreen(ChoosingScreen[None]):
     def on_mount(self) -> None:
         if self._literal is None:
             self.run_worker(self._make_literal())
+        for pane in (self._text, self._facts_pane):
+            self.watch(pane, "scroll_y", self._tell_time, init=False)
         if self.details.ends_at is not None:
             self.set_interval(1, self._tell_time)
 
@@ -188,14 +192,28 @@ class ApprovalScreen(ChoosingScreen[None]):
     def action_scroll(self, pages: int) -> None:
         """Through the text, and from its end on through what is told of it."""
         text, facts = self._text, self._facts_pane
-        if pages > 0:
+        is_at_edge = text.scroll_offset.y >= text.max_scroll_y if pages > 0 else facts.scroll_offset.y <= 0
+        if is_at_edge and self._turns and self._is_turned != (pages > 0):
+            self._turn(to_facts=pages > 0)
+        elif pages > 0:
             (text if text.scroll_offset.y < text.max_scroll_y else facts).scroll_page_down(animate=False)
         else:
             (facts if facts.scroll_offset.y > 0 else text).scroll_page_up(animate=False)
 
     def action_edge(self, side: int) -> None:
+        if self._turns:
+            self._turn(to_facts=side > 0)
         for pane in (self._text, self._facts_pane):
             (pane.scroll_end if side > 0 else pane.scroll_home)(animate=False)
+
+    @property
+    def _turns(self) -> bool:
+        """Whether the facts stand behind the change, for want of room, and not under the text."""
+        return self._change is not None and self.has_class("-low") and bool(self._facts.facts)
+
+    def _turn(self, *, to_facts: bool) -> None:
+        self._is_turned = to_facts
+        self._fit()
 
     # --- what is told
 
@@ -211,7 +229,6 @@ class ApprovalScreen(ChoosingScreen[None]):
         self._literal = literal
         self._warned = " ".join(filter(None, (danger(self.details), literal.caution)))
         self._caution.display = bool(self._warned)
-        self._caution.update(Content(self._warned))
         self._fit()
 
     def on_diff_view_ready(self) -> None:
@@ -226,12 +243,11 @@ class ApprovalScreen(ChoosingScreen[None]):
         else:
             told = f"{told} Folder: {self._folder}"
         self._told_why = visible(told)
-        self._why.update(Content(self._told_why))
 
     def _tell_time(self) -> None:
-        """Where it stands in line and how long it waits, then what it is known by."""
+        """What is to be read yet, where it stands in line and how long it waits, then what it is known by."""
         waiting = [other.id for other in self._hub.pending()]
-        told: list[str] = []
+        told = [f"↓ {below:,} more {'line' if below == 1 else 'lines'}"] if (below := self._below()) else []
         if len(waiting) > 1 and self.request.id in waiting:
             told.append(f"{waiting.index(self.request.id) + 1} of {len(waiting)}")
         if (ends_at := self.details.ends_at) is not None:
@@ -246,14 +262,21 @@ class ApprovalScreen(ChoosingScreen[None]):
         width = max(1, self._box.content_size.width or size.width * 92 // 100 - 4)
         warned = self._rows(self._warned, width)
         most, why = (1, 1) if is_low else (3, 2 + (self._change is not None))
-        whys = [Fact("why", self._told_why.replace("\n", " "))] if self._rows(self._told_why, width) > why else []
-        self._facts.put([*whys, *facts_of(self.details, names_dangers=warned > most)])
+        self._why.update(Content(_clipped(self._told_why, width, why)))
+        self._caution.update(Content(_clipped(self._warned, width, most)))
+        self._facts.put(
+            list(self._facts_beside(is_why_cut=self._rows(self._told_why, width) > why, is_cut=warned > most))
+        )
         room = size.height - min(warned, most) - why - (4 if is_low else 12)
         pane = 0
         if self._facts.facts and not is_low:
             pane = min(self._facts.rows(width), max(2, room // 2, room - 1 - self._text.line_count))
             self._facts_pane.styles.max_height = pane
             room -= pane + 1
+        is_turned = self._is_turned = self._is_turned and is_low and self._turns
+        if is_turned:
+            pane = self._facts_pane.styles.max_height = max(1, room)
+        self._text.display = not is_turned
         self._facts_pane.display = pane > 0
         self._is_cut = self._text.line_count > max(1, room) or (not is_low and pane < self._facts.rows(width))
         self._text.styles.max_height = max(1, room)
@@ -263,6 +286,22 @@ class ApprovalScreen(ChoosingScreen[None]):
             facts = [line.plain for line in fact_lines(self._facts.facts, width - 3)] if is_low else []
             self._text.put(self._literal.text, "\n".join([*facts, *self._literal.scripts]))
         self._tell()
+        self.call_after_refresh(self._tell_time)
+
+    def _facts_beside(self, *, is_why_cut: bool, is_cut: bool) -> Iterator[Fact]:
+        """What is known of the call, and in full what the rows above it have no room for."""
+        if is_why_cut:
+            yield Fact("why", self._told_why.replace("\n", " "), is_whole=True)
+        if is_cut and self._literal is not None and self._literal.caution:
+            yield Fact("careful", self._literal.caution, "", "$text-error", is_whole=True)
+        yield from facts_of(self.details, names_dangers=is_cut)
+
+    def _below(self) -> int:
+        """How many lines of the text, and of what is told of it, stand below what is in sight."""
+        panes = [self._text, self._facts_pane] if not self._is_turned else [self._facts_pane]
+        below = sum(max(0, round(pane.max_scroll_y - pane.scroll_offset.y)) for pane in panes if pane.display)
+        is_behind = self._turns and not self._is_turned
+        return below + (self._facts.rows(self._box.content_size.width) if is_behind else 0)
 
     @staticmethod
     def _rows(text: str, width: int) -> int:
@@ -272,11 +311,22 @@ class ApprovalScreen(ChoosingScreen[None]):
         if not self.is_armed:
             self._state.update(Content("wait… answers count after a quiet moment"))
             return
-        more = f"pgup/pgdn read all {self._text.line_count:,} lines" if self._is_cut else ""
+        pages = "{approval.page_up approval.page_down}"
+        more = f"{pages} read all {self._text.line_count:,} lines" if self._is_cut else ""
         width = self._state.size.width
         if self._is_cut and width < 60:
-            more = "pgdn reads on"
-        self._state.update(Content(hint(width, "enter decides", "esc denies", more, "↑↓ move")))
+            more = "{approval.page_down} reads on"
+        decides, denies = "{approval.decide} decides", "{approval.deny} denies"
+        moves = "{approval.above approval.below} move"
+        self._state.update(Content(hint(self, width, decides, denies, more, moves)))
+
+
+def _clipped(text: str, width: int, rows: int) -> str:
+    """So many rows of it, the last with an ellipsis where there are more."""
+    lines = ["".join(segment.text for segment in line) for line in wrap([(text, Style.null())], width)]
+    if len(lines) <= rows:
+        return text
+    return "\n".join([*lines[: rows - 1], crop(" ".join(lines[rows - 1 : rows + 1]), width)])
 
 
 def _choices(tool: str, details: Details) -> list[Choice]:

@@ -16,9 +16,9 @@ from agent.hub import Hub
 from agent.literal import visible
 from session.models import Approval, ApprovalRequest
 from tui.app_of import app_of
+from tui.hints import hint
 from tui.keys import ALWAYS_KEYS
 from tui.screens.approval_step import ApprovalStep
-from tui.screens.choosing import hint
 from tui.widgets.choices import Choice
 from tui.widgets.literal_view import LiteralView
 
@@ -32,6 +32,12 @@ WIDTHS = {
     "host": "this host",
 }
 COUNTED = ("exact", "subcommand", "prefix")  # what past commands can be held against
+KEYS = (
+    "{always.decide} takes the marked row",
+    "{always.narrower always.wider} change it",
+    "{always.leave} back",
+    "{always.above always.below} move",
+)
 SAVE, BACK = "Allow, and save this", "Back, save nothing"
 
 
@@ -137,8 +143,7 @@ class AlwaysStep(ApprovalStep):
         if not self.is_armed:
             self._state.update(Content("wait… keys count after a quiet moment"))
             return
-        keys = "enter takes the marked row", "←→ change it", "esc back", "↑↓ move"
-        self._state.update(Content(hint(self._state.size.width, *keys)))
+        self._state.update(Content(hint(self, self._state.size.width, *KEYS)))
 
 
 def _covered(offer: Offer) -> str:

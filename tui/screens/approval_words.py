@@ -18,9 +18,9 @@ from agent.hub import Hub
 from agent.literal import caution, visible
 from session.models import Approval, ApprovalRequest
 from tui.app_of import app_of
+from tui.hints import hint
 from tui.keys import WORDS_KEYS
 from tui.screens.approval_step import ApprovalStep
-from tui.screens.choosing import hint
 from tui.widgets.choices import Choice
 from tui.widgets.composer import Composer
 
@@ -143,7 +143,7 @@ class WordsStep(ApprovalStep):
         self.tell()
 
     def tell(self) -> None:
-        self._state.update(Content(hint(self._state.size.width, *self._told())))
+        self._state.update(Content(hint(self, self._state.size.width, *self._told())))
 
     def field_keys(self) -> tuple[str, ...]:
         raise NotImplementedError
@@ -153,7 +153,7 @@ class WordsStep(ApprovalStep):
             return self.field_keys()
         if not self.is_armed:
             return ("wait… keys count in a moment",)
-        return "enter takes the marked answer", "esc back to the text"
+        return "{words.decide} takes the marked answer", "{words.leave} back to the text"
 
     def _heard(self) -> None:
         self._wait_anew()
@@ -182,9 +182,9 @@ class ReasonStep(WordsStep):
 
     def field_keys(self) -> tuple[str, ...]:
         return (
-            "enter denies with this reason" if self.field.text.strip() else "write a reason",
-            "esc back",
-            "tab answers",
+            "{composer.send} denies with this reason" if self.field.text.strip() else "write a reason",
+            "{words.leave} back",
+            "{words.turn} answers",
         )
 
 
@@ -214,4 +214,4 @@ class EditStep(WordsStep):
         self.dismiss(Answer(Approval.ALLOWED_ONCE, edited=edited) if index == DO else None)
 
     def field_keys(self) -> tuple[str, ...]:
-        return "enter goes to the answers", "esc back", "shift+enter new line"
+        return "{composer.send} goes to the answers", "{words.leave} back", "{composer.new_line} new line"

@@ -24,15 +24,6 @@ LEAST_CELLS, LEAST_ROWS = 20, 6  # below this nothing is shown but that the term
 T = TypeVar("T")
 
 
-def hint(width: int, *keys: str) -> str:
-    """As many of the keys, told in the order of their worth, as there is room for."""
-    told = keys[0]
-    for key in keys[1:]:
-        if key and len(told) + len(key) + 3 <= width:
-            told += f" · {key}"
-    return told
-
-
 def titled(title: str, session: str) -> str:
     """The title of a question, with the session that asks where that is not the shown one."""
     return f"{title} · {crop(visible(session), SESSION_CELLS)}" if session else title

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from agent.commands.completion import suggest
 from agent.commands.suggestions import Suggestion
 from agent.hub import Hub
 from agent.workspace_files import WorkspaceFiles, paths_like
@@ -20,6 +19,8 @@ class SessionCompleter:
         self._files: WorkspaceFiles | None = None
 
     def command(self, line: str) -> tuple[int, Sequence[Suggestion]]:
+        from agent.commands.completion import suggest  # all commands: loaded behind the first frame
+
         return suggest(self._hub, self._shown(), line)
 
     async def files(self, written: str) -> Sequence[str]:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from tui.screens.main import MainScreen
     from tui.widgets.conversations import Conversations
     from tui.widgets.prompt_composer import PromptComposer
+    from tui.widgets.queue import QueueBar
 
 
 class ConversationKeys(Screen[None]):
@@ -19,6 +20,7 @@ class ConversationKeys(Screen[None]):
 
     conversations: Conversations
     composer: PromptComposer
+    queue_bar: QueueBar
 
     def action_page_up(self) -> None:
         self.conversations.view.action_page_up()
@@ -45,6 +47,9 @@ class ConversationKeys(Screen[None]):
     def on_reading_view_outline_asked(self) -> None:
         self.action_outline()
 
+    def action_take_back(self) -> None:
+        self.queue_bar.take_back()
+
     def action_outline(self) -> None:
         from tui.screens.outline import OutlineScreen, prompt_lines
 
@@ -64,6 +69,11 @@ class ConversationKeys(Screen[None]):
         from tui.screens import palette
 
         self.run_worker(palette.open_help(self._main), group="palette", exclusive=True)
+
+    def action_keys(self) -> None:
+        from tui.screens import palette
+
+        self.run_worker(palette.open_keys(self._main), group="palette", exclusive=True)
 
     def action_settings(self) -> None:
         from tui.screens.settings import open_settings

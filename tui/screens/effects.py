@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
 from agent.commands.parse import Call
@@ -10,9 +9,11 @@ from agent.commands.table import (
     ContextAsked,
     Copied,
     DeleteAsked,
+    EditorAsked,
     Effect,
     Entered,
     HelpAsked,
+    ImagesAsked,
     KeyAsked,
     Left,
     ListAsked,
@@ -29,12 +30,12 @@ from agent.commands.table import (
     ScreenAsked,
     SearchAsked,
     SettingsAsked,
+    SetupAsked,
     SwitchAsked,
     TakenBack,
     ThemeChosen,
     TrustAsked,
 )
-from session.errors import UserError
 from session.models import Level
 from tui.app_of import app_of
 from tui.commands.run import run_command
@@ -89,9 +90,9 @@ class Effects:
                 self._main.run_worker(self._ask_trust(effect), group="confirm", exclusive=True)
             case Left():
                 self._main.leave()
-            case ScreenAsked():
+            case ScreenAsked() | EditorAsked() | ImagesAsked():
                 self._main.run_worker(self._on_screen(effect))
-            case ModelsAsked() | SwitchAsked():
+            case ModelsAsked() | SwitchAsked() | SetupAsked():
                 self._main.run_worker(self._ask_model(effect))
             case PersonalityAsked():
                 self._main.run_worker(self._ask_personality(effect), group="personality", exclusive=True)
@@ -137,29 +138,23 @@ class Effects:
             self.follow(Said(said))
 
     async def _ask_trust(self, asked: TrustAsked) -> None:
-        from agent.commands.trust import HELD
-        from tui.screens.confirm import ConfirmScreen
+        from tui.screens.first_look import ask_trust
 
-        quiet_s = self._main.hub.profile.settings.approvals.arm_ms / 1000
-        question = ConfirmScreen("Trust this folder?", f"{asked.folder} brings what would act:\n{asked.told}", quiet_s)
-        if not await app_of(self._main).push_screen_wait(question):
-            return
-        try:
-            await asyncio.to_thread(asked.trust)
-        except UserError as error:
-            self._main.say(str(error), Level.ERROR)
-        else:
-            self._main.say(HELD)
+        await ask_trust(self._main, asked)
 
-    async def _on_screen(self, asked: ScreenAsked) -> None:
+    async def _on_screen(self, asked: ScreenAsked | EditorAsked | ImagesAsked) -> None:
         from tui.screens import screen_effects
 
         await screen_effects.follow(self._main, asked)
 
-    async def _ask_model(self, effect: ModelsAsked | SwitchAsked) -> None:
+    async def _ask_model(self, effect: ModelsAsked | SwitchAsked | SetupAsked) -> None:
         from tui.screens import model_effects
 
-        if isinstance(effect, ModelsAsked):
-            await model_effects.ask_model(self._main, effect)
-        else:
-            await model_effects.ask_switch(self._main, effect)
+        match effect:
+            case ModelsAsked():
+                await model_effects.ask_model(self._main, effect)
+            case SwitchAsked():
+                await model_effects.ask_switch(self._main, effect)
+            case SetupAsked(session_id=session_id):
+                offers = await model_effects.what_is_offered(self._main)
+                await model_effects.set_up(self._main, session_id, offers)

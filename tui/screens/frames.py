@@ -10,15 +10,22 @@ from agent.events import ReasoningDelta, RequestOpened, RequestSettled, TextDelt
 from agent.listener import Listener
 
 FRAME_S = 0.05
+UNFOCUSED_FRAME_S = 0.2  # somebody may still look on, in a pane beside the one that has the focus
 CALM_FRAME_S = 0.5  # where motion is unwanted
 
 
 class Frames:
     """Reads a listener. A reader that was cancelled while it waited has lost nothing: the next one gets it."""
 
-    def __init__(self, listener: Listener, is_calm: Callable[[], bool] = lambda: False) -> None:
+    def __init__(
+        self,
+        listener: Listener,
+        is_calm: Callable[[], bool] = lambda: False,
+        has_focus: Callable[[], bool] = lambda: True,
+    ) -> None:
         self._listener = listener
         self._is_calm = is_calm
+        self._has_focus = has_focus
         self._held: list[TurnEvent] = []
         self._flows: set[str] = set()  # sessions whose answer has begun to show
         self._is_urgent = False
@@ -37,8 +44,13 @@ class Frames:
                 break
             self._take()
         batch, self._held, self._is_urgent = self._held, [], False
-        self._due_s = time.monotonic() + (CALM_FRAME_S if self._is_calm() else FRAME_S)
+        self._due_s = time.monotonic() + self._frame_s()
         return batch
+
+    def _frame_s(self) -> float:
+        if self._is_calm():
+            return CALM_FRAME_S
+        return FRAME_S if self._has_focus() else UNFOCUSED_FRAME_S
 
     def _take(self) -> None:
         for event in self._listener.drain():

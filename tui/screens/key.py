@@ -12,6 +12,7 @@ from agent.commands.table import KeyAsked
 from agent.hub import Hub
 from agent.literal import visible
 from session.errors import UserError
+from tui.hints import with_keys
 from tui.keys import KEY_KEYS
 from tui.screens.modal import Modal
 from tui.widgets.masked_field import MaskedField
@@ -43,7 +44,7 @@ class KeyScreen(Modal[str]):
     def compose(self) -> ComposeResult:
         with Vertical(id="box") as box:
             box.border_title = Content(self._asked.name)
-            box.border_subtitle = "enter keeps it · esc leaves"
+            box.border_subtitle = Content(with_keys(self, "enter keeps it · {key.leave} leaves"))
             yield self._field  # first, so that it is in sight on the lowest screen
             yield self._problem
             yield Static(Content(visible(self._asked.intro)), id="intro", markup=False)

@@ -8,45 +8,36 @@ from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
+from tui.hints import with_keys
 from tui.keys import LISTING_KEYS
-from tui.screens.choosing import LOW_ROWS, is_too_small
-from tui.screens.modal import FilteredModal
+from tui.screens.choosing import LOW_ROWS
+from tui.screens.filtered_modal import FilteredModal
 from tui.widgets.entry_rows import Entry, EntryRows
 from tui.widgets.row_list import RowList
 
 NOTHING = "Nothing is named like this."
 
 
-class ListingScreen(FilteredModal[str | None]):
+class ListingScreen(FilteredModal[str]):
     """Gives the key of what was chosen, None for nothing."""
 
     BINDINGS = LISTING_KEYS
     DEFAULT_CSS = """
-    ListingScreen { align: center middle; background: $background 60%; }
-    ListingScreen #box {
-        width: 92%; max-width: 104; height: 84%; min-height: 6; background: $surface; padding: 0 1;
-        border: round $border; border-title-color: $text-primary; border-title-style: bold;
-        border-subtitle-color: $foreground 68%;
-    }
-    ListingScreen Input, ListingScreen Input:focus { height: 1; border: none; padding: 0; background: $surface; margin: 0 1; }
-    ListingScreen #told { height: 2; color: $foreground 68%; margin: 0 1; }
-    ListingScreen EntryRows { background: $surface; margin: 1 0; }
+    ListingScreen #told { height: 2; }
+    ListingScreen EntryRows { margin: 1 0; }
     ListingScreen.-low #told { display: none; }
     ListingScreen.-low EntryRows { margin: 0; }
-    ListingScreen.-too-small #box { height: 100%; width: 100%; border: none; }
     """
 
     def __init__(self, title: str, hint: str, does: str, *, is_ranked: bool) -> None:
-        super().__init__()
-        self._title, self._does = title, does
+        """`does` names its keys by their bindings."""
         self._rows = EntryRows(is_ranked=is_ranked)
-        self._field = Input(placeholder=hint, compact=True)
-        self._field.cursor_blink = False
+        super().__init__(self._rows, hint)
+        self._title, self._does = title, does
         self.on_marked: Callable[[str], None] = lambda _: None
         self._first = ""
-        self._told = Static(Content(""), id="told")  # what the marked row can't show in one line
 
     def put(self, entries: Sequence[Entry], marked: str = "") -> None:
         """What there is to find, from now on, and where to begin."""
@@ -57,7 +48,7 @@ class ListingScreen(FilteredModal[str | None]):
     def compose(self) -> ComposeResult:
         with Vertical(id="box") as box:
             box.border_title = Content(self._title)
-            box.border_subtitle = Content(self._does)
+            box.border_subtitle = Content(with_keys(self, self._does))
             yield self._field
             yield self._rows
             yield self._told
@@ -72,7 +63,6 @@ class ListingScreen(FilteredModal[str | None]):
         self._tell()
 
     def on_resize(self, event: events.Resize) -> None:
-        self.set_class(is_too_small(event.size), "-too-small")
         self.set_class(event.size.height < LOW_ROWS, "-low")
 
     def on_input_changed(self, event: Input.Changed) -> None:
@@ -82,18 +72,16 @@ class ListingScreen(FilteredModal[str | None]):
     def on_row_list_picked(self, event: RowList.Picked) -> None:
         self.dismiss(event.key)
 
-    def on_input_submitted(self) -> None:
-        self.action_decide()
-
     def action_move(self, step: int) -> None:
-        self._rows.move(step)
+        super().action_move(step)
         self._tell()
 
     def action_page(self, pages: int) -> None:
-        self._rows.move_page(pages)
+        super().action_page(pages)
         self._tell()
 
     def _tell(self) -> None:
+        """What the marked row can't show in one line."""
         entry = self._rows.entry
         if entry is not None and self.is_attached:
             self.on_marked(entry.key)
@@ -102,6 +90,3 @@ class ListingScreen(FilteredModal[str | None]):
     def action_decide(self) -> None:
         if self._rows.marked:
             self.dismiss(self._rows.marked)
-
-    def action_leave(self) -> None:
-        self.dismiss()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from textual import events
 from textual.app import ComposeResult
@@ -14,30 +14,29 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import Static
 
-from agent.commands.parse import Call, Mistyped, Text, read_line
 from agent.commands.table import Entered, Renamed
 from agent.events import Notice, ReasoningDelta, TextDelta, TurnEnded, TurnEvent, TurnStarted
-from agent.hub import Hub, SessionLine
+from agent.hub import Hub
 from agent.literal import visible
 from agent.runtime import Runtime
+from agent.session_lines import SessionLine
 from agent.stored_sessions import every_line
 from agent.tools import ask_user
 from agent.watcher import Watcher
 from agent.workspace import about_folder
 from session.errors import UserError
-from session.models import ApiMode, ApprovalRequest, Level
+from session.models import ApprovalRequest, Level
 from tui.announcer import Announcer
 from tui.app_of import app_of
-from tui.commands.run import mistyped_text
+from tui.hints import keymap_of, with_keys
 from tui.keys import MAIN_KEYS
-from tui.screens.approval import ApprovalScreen
-from tui.screens.approval_step import ApprovalStep
 from tui.screens.choosing import LEAST_CELLS, LEAST_ROWS, is_too_small
 from tui.screens.conversation_keys import ConversationKeys
 from tui.screens.drafts import composer_for
 from tui.screens.effects import Effects
+from tui.screens.first_look import FirstLook
 from tui.screens.frames import Frames
-from tui.screens.question import QuestionScreen
+from tui.screens.sending import Sending
 from tui.screens.session_effects import SessionEffects
 from tui.screens.told_status import status_of
 from tui.widgets.conversations import Conversations
@@ -46,6 +45,10 @@ from tui.widgets.session_list import SessionList
 from tui.widgets.sidebar import Sidebar
 from tui.widgets.status_bar import StatusBar
 from tui.widgets.waiting import Waits
+
+if TYPE_CHECKING:
+    from tui.screens.approval import ApprovalScreen
+    from tui.screens.question import QuestionScreen
 
 TOO_SMALL = f"This terminal is too small for hermes. Make it at least {LEAST_CELLS} by {LEAST_ROWS}."
 AGAIN_S = 1.0  # a second Ctrl+C within this time quits
@@ -72,9 +75,12 @@ class MainScreen(ConversationKeys):
     class HeardAway(Message):
         """Something happened here while another profile has the screen."""
 
-    def __init__(self, hub: Hub, session_id: str, clock: Callable[[], float], announcer: Announcer) -> None:
+    def __init__(
+        self, hub: Hub, session_id: str, clock: Callable[[], float], announcer: Announcer, *, asks: bool = False
+    ) -> None:
         super().__init__()
         self._hub = hub
+        self._first_look = FirstLook(self, asks=asks)
         self._announcer = announcer
         self._shown = session_id
         self._answers: dict[str, str] = {}  # what is written to questions that are not answered yet
@@ -89,8 +95,10 @@ class MainScreen(ConversationKeys):
         self.effects = Effects(self, self._session_effects)
         self._watcher = Watcher(hub, self._is_showing, self._hear_listing)
         self.sidebar = Sidebar(lambda: every_line(hub), clock, hub.profile.settings.display.sidebar)
-        self.conversations = Conversations(hub)
-        self.composer, self.drafts = composer_for(hub, lambda: self._shown, self.take_draft, self.leave)
+        self.conversations = Conversations(hub, clock)
+        self.sending = Sending(self, self._first_look)
+        self.composer, self.drafts = composer_for(hub, lambda: self._shown, self.sending.take, self.leave)
+        self.composer.on_pasted = self.sending.heed_paste
         self.queue_bar = QueueBar(lambda: self.runtime, self.composer)
         self.status_bar = StatusBar()
 
@@ -108,13 +116,13 @@ class MainScreen(ConversationKeys):
         yield Static(TOO_SMALL, id="too-small", markup=False)
 
     def on_mount(self) -> None:
-        self._seconds = self.set_interval(1, self.tell, pause=True)
+        self._seconds = self.set_interval(1, self._tick, pause=True)
         self._fit(app_of(self).size)
         self._bring(self._shown)
         self.run_worker(self._watch())
         self.run_worker(self._watcher.run())
         self.watch(app_of(self), "app_focus", self._watcher.focus)
-        self.call_after_refresh(lambda: self.run_worker(self._look_around()))
+        self.call_after_refresh(lambda: self.run_worker(self._first_look.look()))
 
     def on_resize(self, event: events.Resize) -> None:
         self._fit(event.size)
@@ -144,10 +152,12 @@ class MainScreen(ConversationKeys):
         self.composer.focus()
 
     def _bring(self, session_id: str) -> None:
+        if session_id != self._shown:
+            self._hub.mark_read(self._shown)  # up to now, whatever ends there later
         self._shown = session_id
         self.drafts.bring(self.runtime.s)
         self._hub.mark_read(session_id)
-        self.conversations.show(session_id, self._intro())
+        self.conversations.show(session_id, self._first_look.intro())
         self.sessions.show(session_id)
         self.sessions.put(self._hub.line(session_id))
         self.composer.focus()
@@ -174,22 +184,6 @@ class MainScreen(ConversationKeys):
         if said := await asyncio.to_thread(about_folder, self.runtime.s.session):
             self.say(said, Level.WARNING)
 
-    def _intro(self) -> str:
-        is_demo = self._hub.choice.route.api_mode is ApiMode.DEMO
-        start = "Type help to see what the demo can do." if is_demo else "Ask for something below."
-        folder = self.runtime.s.session.cwd
-        return f"Working in {folder}\n\n{self._hub.greeting}\n\n{start} /help lists commands and keys."
-
-    async def _look_around(self) -> None:
-        for sentence in self._hub.remarks:
-            self.say(sentence, Level.WARNING)
-        try:
-            self.sessions.sync(await self._hub.catch_up())
-        except UserError as error:
-            self.say(str(error), Level.ERROR)
-        for sentence in await self._hub.look_around():
-            self.say(sentence)
-
     # --- what happens in the sessions
 
     def _is_showing(self) -> bool:
@@ -208,7 +202,8 @@ class MainScreen(ConversationKeys):
 
     def _hear(self, happened: list[TurnEvent]) -> None:
         over = [event for event in happened if self._waits.hear(event)]
-        told = [event for event in happened if not isinstance(event, TextDelta | ReasoningDelta)]
+        heard = [event for event in happened if self._hub.is_open(event.at.session)]
+        told = [event for event in heard if not isinstance(event, TextDelta | ReasoningDelta)]
         self._announcer.hear(self._hub, told)
         for event in told:
             match event:
@@ -243,16 +238,26 @@ class MainScreen(ConversationKeys):
         if self.is_away:
             self.post_message(self.HeardAway())
             return
-        top = app_of(self).screen
+        top, pending = app_of(self).screen, self._hub.pending(self._shown)
+        if top is self and not pending:
+            return
+        from tui.screens.approval import ApprovalScreen  # with the first question: a start need not pay for them
+        from tui.screens.approval_step import ApprovalStep
+        from tui.screens.question import QuestionScreen
+
         if isinstance(top, ApprovalScreen | ApprovalStep | QuestionScreen):
             top.sync(self._session_effects.answered or self._shown)
-        elif pending := self._hub.pending(self._shown):
+        elif pending:
             app_of(self).push_screen(self.view_of(pending[0]))
 
     def view_of(self, request: ApprovalRequest, name: str = "") -> ApprovalScreen | QuestionScreen:
         """The question as a modal; `name` is that of its session where another one is shown."""
         if request.tool == ask_user.NAME:
+            from tui.screens.question import QuestionScreen
+
             return QuestionScreen(self._hub, request, self.action_switch, self._answers, self._keep, name)
+        from tui.screens.approval import ApprovalScreen
+
         return ApprovalScreen(self._hub, request, self.action_switch, name)
 
     def _keep(self, unsent: str) -> None:
@@ -264,71 +269,38 @@ class MainScreen(ConversationKeys):
         """Bring the status row and the queue up to date. Once a second while a turn runs, never while idle."""
         runtime = self.runtime
         self.queue_bar.tell(runtime.queue, is_held=runtime.queue_is_held)
-        status = status_of(self._hub, runtime, self._waits, self._clock(), self.asking_elsewhere)
+        status = status_of(self._hub, runtime, self._waits, self._clock(), self.asking_elsewhere, keymap_of(self))
         self.status_bar.tell(status)
         self._announcer.tell(self._hub, runtime, status, is_shown=not self.is_away)
         if self._seconds is not None:
             (self._seconds.resume if runtime.is_busy else self._seconds.pause)()
 
+    def _tick(self) -> None:
+        self.conversations.tick()
+        self.tell()
+
     def say(self, text: str, level: Level = Level.INFO) -> None:
         """A line that passes."""
+        for holder in app_of(self).screen.query("ToastHolder"):
+            if not holder.children:
+                holder.remove()  # Textual leaves it where another line came just as its own was over
         timeout_s = 3 if level is Level.INFO else None
         app_of(self).notify(visible(text), severity=SEVERITY[level], timeout=timeout_s, markup=False)
 
     # --- what the person does
 
-    def take_draft(self, text: str) -> None:
-        """Enter. Called by the composer itself, so that the prompt goes to the session that is shown at this moment."""
-        if not text.strip():
-            self._send_next()
-            return
-        match read_line(text):
-            case Call(command=command) as call:
-                self.composer.set_draft("") if command.may_hold_secret else self.composer.clear()
-                self.run_worker(self.effects.run(self._shown, call, text))
-            case Mistyped() as line:
-                self.say(mistyped_text(line), Level.WARNING)
-            case Text(text=prompt):
-                self._submit(prompt)
-
-    def _submit(self, prompt: str) -> None:
-        session_id = self._shown
-        if why := self._hub.needs_confirmation(session_id):
-            self.run_worker(self._confirm(why, session_id, prompt), group="confirm", exclusive=True)
-            return
-        self._hub.submit(session_id, prompt)  # the request leaves first, then the screen is painted
-        self.composer.clear()
-        self.conversations.view.follow()
-        self.tell()
-
-    async def _confirm(self, why: str, session_id: str, prompt: str) -> None:
-        from tui.screens.confirm import ConfirmScreen
-
-        quiet_s = self._hub.profile.settings.approvals.arm_ms / 1000
-        if not await app_of(self).push_screen_wait(ConfirmScreen("Use this provider?", why, quiet_s)):
-            return
-        try:
-            await self._hub.confirm()
-        except UserError as error:
-            self.say(str(error), Level.ERROR)  # it will be asked again; this prompt is confirmed all the same
-        if session_id == self._shown and self.composer.prompt == prompt:
-            self._submit(prompt)
-
     def tell_line(self) -> None:
-        """Bring the shown session's line in the sidebar up to date, and what is told of it below."""
+        """Bring the shown session's line in the sidebar up to date, and what is told of it above and below."""
+        self.reintroduce()
         self.sessions.put(self._hub.line(self._shown))
         self.tell()
 
     def reintroduce(self) -> None:
         """Another model answers a new session than its first words say."""
-        self.conversations.reintroduce(self._shown, self._intro())
-
-    def _send_next(self) -> None:
-        if self.runtime.queue_is_held and self.runtime.queue:
-            self.runtime.release_queue()
-            self.tell()
+        self.conversations.reintroduce(self._shown, self._first_look.intro())
 
     def leave(self) -> None:
+        self._hub.mark_read(self._shown)
         app_of(self).exit()
 
     def stop(self) -> None:
@@ -344,7 +316,7 @@ class MainScreen(ConversationKeys):
         else:
             # A press in the first second may be meant for the shell that started us.
             self._stop_s = now if now - self._began_s > AGAIN_S else self._stop_s
-            self.say("Press ctrl+c again to quit.")
+            self.say(with_keys(self, "Press {app.stop} again to quit."))
 
     def on_sidebar_asked(self, event: Sidebar.Asked) -> None:
         self._session_effects.asked(event)
@@ -396,6 +368,3 @@ class MainScreen(ConversationKeys):
     def action_toggle_sidebar(self) -> None:
         if problem := self.sidebar.toggle():
             self.say(problem)
-
-    def action_take_back(self) -> None:
-        self.queue_bar.take_back()

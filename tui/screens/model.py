@@ -21,10 +21,10 @@ from agent.session_model import Holds
 from session.errors import UserError
 from session.models import ApiMode, Route
 from tui.app_of import app_of
+from tui.hints import hint, with_keys
 from tui.keys import MODEL_KEYS
-from tui.screens.choosing import hint, is_too_small
+from tui.screens.filtered_modal import FilteredModal
 from tui.screens.key import KeyScreen
-from tui.screens.modal import FilteredModal
 from tui.widgets.model_rows import ALIASES, HEADINGS, WIDE_CELLS, Entry, ModelRows
 from tui.widgets.row_list import RowList
 
@@ -44,26 +44,19 @@ class Picked(Struct, frozen=True):
     holds: Holds
 
 
-class ModelScreen(FilteredModal[Picked | None]):
+class ModelScreen(FilteredModal[Picked]):
     """Gives the choice, None where the model stays. Nothing is switched here."""
 
     BINDINGS = MODEL_KEYS
     DEFAULT_CSS = """
-    ModelScreen { align: center middle; background: $background 60%; }
-    ModelScreen #box {
-        width: 92%; max-width: 96; height: 84%; min-height: 6; background: $surface; padding: 0 1;
-        border: round $border; border-title-color: $text-primary; border-title-style: bold;
-        border-subtitle-color: $foreground 68%;
-    }
-    ModelScreen Input, ModelScreen Input:focus { height: 1; border: none; padding: 0; background: $surface; margin: 0 1; }
-    ModelScreen #told { height: auto; max-height: 3; color: $foreground 68%; margin: 0 1; }
+    ModelScreen #told { height: auto; max-height: 3; }
     ModelScreen #told.-problem { color: $text-warning; }
     ModelScreen #holds { height: 1; color: $foreground; margin: 0 1; }
-    ModelScreen.-too-small #box { height: 100%; width: 100%; border: none; }
     """
 
     def __init__(self, hub: Hub, asked: ModelsAsked) -> None:
-        super().__init__()
+        self._rows = ModelRows(hub.context(asked.session_id).used)
+        super().__init__(self._rows)
         self._hub = hub
         self._session_id = asked.session_id
         self._holds = asked.holds
@@ -71,10 +64,6 @@ class ModelScreen(FilteredModal[Picked | None]):
         self._server: ServerLine | None = None  # the one whose models are shown
         self._listed = ListedModels(())
         self._asking: Worker[None] | None = None
-        self._rows = ModelRows(hub.context(asked.session_id).used)
-        self._field = Input(placeholder="Type to filter", compact=True)
-        self._field.cursor_blink = False
-        self._told = Static(Content(LOOKING), id="told")
         self._holding = Static(id="holds")
         self._box = Vertical(id="box")
 
@@ -92,7 +81,6 @@ class ModelScreen(FilteredModal[Picked | None]):
         self._begin()
 
     def on_resize(self, event: events.Resize) -> None:
-        self.set_class(is_too_small(event.size), "-too-small")
         self._tell_holds()
 
     # --- what is listed
@@ -173,10 +161,6 @@ class ModelScreen(FilteredModal[Picked | None]):
         event.stop()
         self._put()
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        event.stop()
-        self.action_decide()
-
     def on_row_list_picked(self, event: RowList.Picked) -> None:
         event.stop()
         self.action_decide()
@@ -213,12 +197,6 @@ class ModelScreen(FilteredModal[Picked | None]):
 
     # --- keys
 
-    def action_move(self, step: int) -> None:
-        self._rows.move(step)
-
-    def action_page(self, pages: int) -> None:
-        self._rows.move_page(pages)
-
     def action_turn_holds(self) -> None:
         order = list(Holds)
         self._holds = order[(order.index(self._holds) + 1) % len(order)]
@@ -239,9 +217,6 @@ class ModelScreen(FilteredModal[Picked | None]):
         else:
             self.dismiss(None)
 
-    def action_leave(self) -> None:
-        self.dismiss(None)
-
     # --- what is told
 
     @property
@@ -259,9 +234,7 @@ class ModelScreen(FilteredModal[Picked | None]):
         self._told.set_class(is_problem, "-problem")
 
     def _tell_holds(self) -> None:
-        self._holding.update(
-            Content.assemble("Holds ", (HOLDS[self._holds], "bold"), (" · ctrl+g changes", "$foreground 68%"))
-        )
-        self._box.border_subtitle = Content(
-            hint(self.size.width * 9 // 10, "enter chooses", "esc back", "ctrl+r asks again")
-        )
+        changes = with_keys(self, " · {model.holds} changes")
+        self._holding.update(Content.assemble("Holds ", (HOLDS[self._holds], "bold"), (changes, "$foreground 68%")))
+        keys = "{model.decide} chooses", "{model.back} back", "{model.reload} asks again"
+        self._box.border_subtitle = Content(hint(self, self.size.width * 9 // 10, *keys))

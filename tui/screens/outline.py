@@ -7,16 +7,15 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from msgspec import Struct
-from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from agent.literal import visible
+from tui.hints import with_keys
 from tui.keys import OUTLINE_KEYS
-from tui.screens.choosing import is_too_small
-from tui.screens.modal import FilteredModal
+from tui.screens.filtered_modal import FilteredModal
 from tui.transcript.blocks import Block, Prompt
 from tui.transcript.document import Origin
 from tui.transcript.wrap import cell_len, crop
@@ -70,39 +69,24 @@ class PromptRows(RowList, can_focus=False):
         return Content(head + text + " " * (room - cell_len(text)) + tail)
 
 
-class OutlineScreen(FilteredModal[int | None]):
+class OutlineScreen(FilteredModal[int]):
     """Lists the prompts of a transcript; gives the block of the one that was chosen."""
 
     TITLED: ClassVar[str] = "Prompts"
-    DOES: ClassVar[str] = "enter goes there · esc closes"
+    DOES: ClassVar[str] = "{outline.decide} goes there · {outline.leave} closes"
     BINDINGS = OUTLINE_KEYS
-    DEFAULT_CSS = """
-    OutlineScreen { align: center middle; background: $background 60%; }
-    OutlineScreen #box {
-        width: 90%; max-width: 100; height: 80%; min-height: 6; background: $background; padding: 0 1;
-        border: round $border; border-title-color: $text-primary; border-title-style: bold;
-        border-subtitle-color: $foreground 68%;
-    }
-    OutlineScreen Input, OutlineScreen Input:focus { height: 1; border: none; padding: 0; background: $background; margin: 0 1; }
-    OutlineScreen #told { height: 1; color: $foreground 68%; margin: 0 1; }
-    OutlineScreen PromptRows { background: $background; }
-    OutlineScreen.-too-small #box { height: 100%; width: 100%; border: none; }
-    """
 
     def __init__(self, lines: Sequence[Line], current: int | None) -> None:
         """`current` is the block of the prompt that one is in."""
-        super().__init__()
-        self._count = len(lines)
         self._rows = PromptRows(lines)
+        super().__init__(self._rows)
+        self._count = len(lines)
         self._current = current
-        self._field = Input(placeholder="Type to filter", compact=True)
-        self._field.cursor_blink = False
-        self._told = Static(Content(""), id="told")
 
     def compose(self) -> ComposeResult:
         with Vertical(id="box") as box:
             box.border_title = Content(self.TITLED)
-            box.border_subtitle = Content(self.DOES)
+            box.border_subtitle = Content(with_keys(self, self.DOES))
             yield self._field
             yield self._told
             yield self._rows
@@ -112,14 +96,8 @@ class OutlineScreen(FilteredModal[int | None]):
         self._filter("")
         self.call_after_refresh(self._rows.mark, str(self._current))
 
-    def on_resize(self, event: events.Resize) -> None:
-        self.set_class(is_too_small(event.size), "-too-small")
-
     def on_input_changed(self, event: Input.Changed) -> None:
         self._filter(event.value)
-
-    def on_input_submitted(self) -> None:
-        self.action_decide()
 
     def on_row_list_picked(self, event: RowList.Picked) -> None:
         self.dismiss(int(event.key))
@@ -127,21 +105,12 @@ class OutlineScreen(FilteredModal[int | None]):
     def _filter(self, words: str) -> None:
         self._rows.filter(words)
         shown = len(self._rows.keys)
-        told = f"{self._count:,} prompts" if shown == self._count else f"{shown:,} of {self._count:,} prompts"
-        self._told.update(Content(told if shown else "No prompt has these words."))
-
-    def action_move(self, step: int) -> None:
-        self._rows.move(step)
-
-    def action_page(self, pages: int) -> None:
-        self._rows.move_page(pages)
+        counted = f"{self._count:,} prompts" if shown == self._count else f"{shown:,} of {self._count:,} prompts"
+        self._told.update(Content(counted if shown else "No prompt has these words."))
 
     def action_decide(self) -> None:
         if self._rows.marked:
             self.dismiss(int(self._rows.marked))
-
-    def action_leave(self) -> None:
-        self.dismiss()
 
 
 def _moment(at_s: float) -> str:

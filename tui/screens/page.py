@@ -9,6 +9,7 @@ from textual.containers import Vertical
 from textual.content import Content
 
 from session.models import Message, Role
+from tui.hints import with_keys
 from tui.keys import PAGE_KEYS
 from tui.screens.modal import Modal
 from tui.transcript.view import TranscriptView
@@ -36,7 +37,7 @@ class PageScreen(Modal[None]):
     def compose(self) -> ComposeResult:
         with Vertical(id="box") as box:
             box.border_title = Content(self._title)
-            box.border_subtitle = "esc closes"
+            box.border_subtitle = Content(with_keys(self, "{page.close} closes"))
             yield self._view
 
     def on_mount(self) -> None:

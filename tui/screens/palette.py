@@ -10,7 +10,7 @@ from agent.stored_sessions import every_line
 from session.errors import UserError
 from session.models import Level
 from tui.app_of import app_of
-from tui.commands.help import action_entries, binding_of, command_entries, key_entries
+from tui.commands.help import action_entries, binding_of, command_entries, key_entries, named_key_entries
 from tui.screens.listing import ListingScreen
 from tui.widgets.entry_rows import Entry
 from tui.widgets.state_words import day_told
@@ -20,10 +20,12 @@ if TYPE_CHECKING:
     from tui.keymap import Chosen
     from tui.screens.main import MainScreen
 
+DOES = "{listing.decide} does it · {listing.leave} closes"
+
 
 async def open_palette(main: MainScreen) -> None:
     """Commands, keys and sessions; the likeliest first."""
-    screen = ListingScreen("Palette", "A command, a key or a session", "enter does it · esc closes", is_ranked=True)
+    screen = ListingScreen("Palette", "A command, a key or a session", DOES, is_ranked=True)
     screen.put([*command_entries(), *action_entries(_chosen_keys(main))])
     chosen = app_of(main).push_screen(screen, wait_for_dismiss=True)
     main.run_worker(_with_sessions(main, screen))
@@ -32,8 +34,15 @@ async def open_palette(main: MainScreen) -> None:
 
 async def open_help(main: MainScreen) -> None:
     """Commands and keys, by sections."""
-    screen = ListingScreen("Commands and keys", "Type to filter", "enter does it · esc closes", is_ranked=False)
+    screen = ListingScreen("Commands and keys", "Type to filter", DOES, is_ranked=False)
     screen.put([*command_entries(), *key_entries(_chosen_keys(main))])
+    await _do(main, await app_of(main).push_screen(screen, wait_for_dismiss=True))
+
+
+async def open_keys(main: MainScreen) -> None:
+    """Keys by sections, each with its name, and which of them the person chose."""
+    screen = ListingScreen("Keys", "Type to filter", DOES, is_ranked=False)
+    screen.put([*named_key_entries(_chosen_keys(main))])
     await _do(main, await app_of(main).push_screen(screen, wait_for_dismiss=True))
 
 

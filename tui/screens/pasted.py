@@ -7,6 +7,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
 
+from tui.hints import with_keys
 from tui.keys import PASTED_KEYS
 from tui.screens.modal import Modal
 from tui.widgets.grapheme_area import GraphemeArea
@@ -44,7 +45,8 @@ class PastedScreen(Modal[Read]):
     def compose(self) -> ComposeResult:
         with Vertical(id="box") as box:
             box.border_title = Content(self._label.strip("[]"))
-            box.border_subtitle = "esc closes and keeps changes · ctrl+o unfolds it in the draft"
+            does = "{pasted.close} closes and keeps changes · {pasted.unfold} unfolds it in the draft"
+            box.border_subtitle = Content(with_keys(self, does))
             yield self._area
 
     def on_mount(self) -> None:

@@ -20,9 +20,10 @@ from agent.personality import Personalities, Source
 from session.errors import UserError
 from session.models import Level
 from tui.app_of import app_of
+from tui.hints import hint, with_keys
 from tui.keys import PERSONALITY_KEYS
-from tui.screens.choosing import hint, is_too_small
-from tui.screens.modal import FilteredModal
+from tui.screens.choosing import LOW_ROWS
+from tui.screens.filtered_modal import FilteredModal
 from tui.transcript.wrap import cell_len, crop
 from tui.widgets.diff_rows import file_diff
 from tui.widgets.row_list import Row, RowList
@@ -106,44 +107,32 @@ class PersonalityRows(RowList, can_focus=False):
         return Content.assemble(head, about + " " * (room - cell_len(about)), tail)
 
 
-class PersonalityScreen(FilteredModal[Picked | None]):
+class PersonalityScreen(FilteredModal[Picked]):
     """Gives the personality that was chosen; Esc leaves everything as it is."""
 
     BINDINGS = PERSONALITY_KEYS
     DEFAULT_CSS = """
-    PersonalityScreen { align: center middle; background: $background 60%; }
-    PersonalityScreen #box {
-        width: 90%; max-width: 130; height: 85%; min-height: 6; background: $background; padding: 0 1;
-        border: round $border; border-title-color: $text-primary; border-title-style: bold;
-        border-subtitle-color: $foreground 68%;
-    }
-    PersonalityScreen Input, PersonalityScreen Input:focus { height: 1; border: none; padding: 0; background: $background; margin: 0 1; }
-    PersonalityScreen #told { height: 1; color: $foreground 68%; margin: 0 1; }
+    PersonalityScreen #box { max-width: 130; }
     PersonalityScreen #flaws { height: auto; max-height: 3; color: $text-warning; margin: 0 1; }
     PersonalityScreen #halves { layout: vertical; height: 1fr; }
-    PersonalityScreen PersonalityRows { background: $background; height: 1fr; }
     PersonalityScreen VerticalScroll {
-        height: 1fr; background: $background; border-top: solid $border; padding: 0 1; scrollbar-size-vertical: 1;
+        height: 1fr; background: $surface; border-top: solid $border; padding: 0 1; scrollbar-size-vertical: 1;
         border-title-color: $foreground 68%;
     }
     PersonalityScreen.-wide #halves { layout: horizontal; }
     PersonalityScreen.-wide PersonalityRows { width: 2fr; }
     PersonalityScreen.-wide VerticalScroll { width: 3fr; height: 1fr; border-top: none; border-left: solid $border; }
-    PersonalityScreen.-too-small #box { height: 100%; width: 100%; border: none; }
-    PersonalityScreen.-too-small VerticalScroll { display: none; }
+    PersonalityScreen.-low VerticalScroll { display: none; }
     """
 
     def __init__(self, shown: Sequence[Entry], current: str, problems: Sequence[str], *, is_global: bool) -> None:
         """`current` is the one that the session has, "" for none."""
-        super().__init__()
+        self._rows = PersonalityRows(shown, current or NO_PERSONALITY)
+        super().__init__(self._rows)
         self._entries = {one.name: one for one in shown}
         self._current = current or NO_PERSONALITY
         self._is_global = is_global
         self._shows_change = False
-        self._rows = PersonalityRows(shown, self._current)
-        self._field = Input(placeholder="Type to filter", compact=True)
-        self._field.cursor_blink = False
-        self._told = Static(Content(""), id="told")
         self._flaws = Static(Content(visible(_in_short(problems))), id="flaws")
         self._flaws.display = bool(problems)
         self._text = Static(Content(""))
@@ -166,7 +155,7 @@ class PersonalityScreen(FilteredModal[Picked | None]):
         self._tell()
 
     def on_resize(self, event: events.Resize) -> None:
-        self.set_class(is_too_small(event.size) or event.size.height < 14, "-too-small")
+        self.set_class(event.size.height < LOW_ROWS, "-low")
         self.set_class(event.size.width >= WIDE_CELLS, "-wide")
         self._tell()
 
@@ -174,15 +163,12 @@ class PersonalityScreen(FilteredModal[Picked | None]):
         self._rows.filter(event.value)
         self._tell()
 
-    def on_input_submitted(self) -> None:
-        self.action_decide()
-
     def on_row_list_picked(self, event: RowList.Picked) -> None:
         """A click shows it first; a click on the one that is shown takes it."""
         self._tell()
 
     def action_move(self, step: int) -> None:
-        self._rows.move(step)
+        super().action_move(step)
         self._tell()
 
     def action_page(self, pages: int) -> None:
@@ -201,22 +187,20 @@ class PersonalityScreen(FilteredModal[Picked | None]):
         if self._rows.marked:
             self.dismiss(Picked(self._rows.marked, self._is_global))
 
-    def action_leave(self) -> None:
-        self.dismiss()
-
     # --- what is told
 
     def _tell(self) -> None:
         box = self.query_one("#box")
         holds = (
-            "here and in new sessions · ctrl+g here alone"
+            "here and in new sessions · {personality.widen} here alone"
             if self._is_global
-            else "in this session · ctrl+g in new ones, too"
+            else "in this session · {personality.widen} in new ones, too"
         )
-        told = f"It holds {holds}" if self._rows.keys else "None has these words."
+        told = with_keys(self, f"It holds {holds}") if self._rows.keys else "None has these words."
         self._told.update(Content(told))
-        other = "tab shows its text" if self._shows_change else "tab shows the change"
-        box.border_subtitle = Content(hint(self.size.width * 9 // 10 - 6, "enter takes it", "esc leaves", other))
+        other = "its text" if self._shows_change else "the change"
+        keys = ("{personality.decide} takes it", "{personality.leave} leaves", f"{{personality.turn}} shows {other}")
+        box.border_subtitle = Content(hint(self, self.size.width * 9 // 10 - 6, *keys))
         entry = self._entries.get(self._rows.marked)
         self._pane.border_title = Content("What changes in the prompt" if self._shows_change else "What it says")
         self._text.update(Content("") if entry is None else self._shown(entry))

@@ -8,6 +8,7 @@ from textual.content import Content
 
 from agent.session_names import one_line
 from agent.stored_sessions import Preview
+from tui.hints import with_keys
 from tui.keys import PREVIEW_KEYS
 from tui.screens.modal import Modal
 from tui.transcript.view import TranscriptView
@@ -41,7 +42,8 @@ class PreviewScreen(Modal[bool]):
         day = day_told(session.last_activity_at)
         with Vertical(id="box") as box:
             box.border_title = Content(f"{crop(literal(one_line(session)), TITLE_CELLS)} · {day}")
-            box.border_subtitle = "first prompt and last answer · enter opens · esc closes"
+            does = "first prompt and last answer · {preview.open} opens · {preview.leave} closes"
+            box.border_subtitle = Content(with_keys(self, does))
             yield self._view
 
     def on_mount(self) -> None:

@@ -16,6 +16,7 @@ from agent.literal import visible
 from agent.tools import ask_user
 from session.models import Approval, ApprovalRequest
 from tui.app_of import app_of
+from tui.hints import hint
 from tui.keys import QUESTION_KEYS
 from tui.screens.choosing import LOW_ROWS, ChoosingScreen, titled
 from tui.widgets.answer_field import ROWS, AnswerField
@@ -200,12 +201,11 @@ class QuestionScreen(ChoosingScreen[None]):
             self._state.update(Content("wait… answers count after a quiet moment"))
             return
         lacks_text = self.answers.marked == self._own_words and not self._field.text.strip()
-        told = "write an answer" if lacks_text else "enter answers"
-        more = f"pgup/pgdn read all {self._text.line_count} lines" if self._text.line_count > self._text_rows else ""
-        for key in ("esc gives none", more, "↑↓ move"):
-            if key and len(told) + len(key) + 3 <= self._state.size.width:
-                told += f" · {key}"
-        self._state.update(Content(told))
+        answers = "write an answer" if lacks_text else "{question.decide} answers"
+        is_cut, pages = self._text.line_count > self._text_rows, "{question.page_up question.page_down}"
+        more = f"{pages} read all {self._text.line_count} lines" if is_cut else ""
+        keys = answers, "{question.decline} gives none", more, "{question.above question.below} move"
+        self._state.update(Content(hint(self, self._state.size.width, *keys)))
 
 
 def _told(question: ask_user.Question) -> str:

@@ -11,6 +11,7 @@ from textual.widget import Widget
 
 from agent.commands.report import Report
 from agent.literal import visible
+from tui.hints import with_keys
 from tui.keys import PAGE_KEYS
 from tui.screens.modal import Modal
 from tui.widgets.report_view import ReportView
@@ -42,7 +43,7 @@ class ReportScreen(Modal[None]):
     def compose(self) -> ComposeResult:
         with Vertical(id="box") as box:
             box.border_title = Content(visible(self._report.title))
-            box.border_subtitle = "esc closes"
+            box.border_subtitle = Content(with_keys(self, "{page.close} closes"))
             with self._body:
                 yield from self.parts()
 

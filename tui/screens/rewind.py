@@ -14,8 +14,9 @@ from textual.widgets import Static
 from agent.literal import visible
 from agent.rewinding import Preview, Scope
 from tui.app_of import app_of
+from tui.hints import hint
 from tui.keys import REWIND_KEYS
-from tui.screens.choosing import ChoosingScreen, hint
+from tui.screens.choosing import ChoosingScreen
 from tui.screens.outline import OutlineScreen
 from tui.transcript.wrap import crop
 from tui.widgets.choices import Choice
@@ -23,6 +24,9 @@ from tui.widgets.restore_list import RestoreList
 from tui.widgets.state_words import one_line
 
 LOW_ROWS = 18
+DECIDES = "{rewind.decide} takes the marked answer"
+TICKING = ("{rewind.next} marks a conflict", "{rewind.tick} ticks it", "{rewind.tick_all} all")
+LEAVES = ("{rewind.leave} cancels", "{rewind.page_up rewind.page_down} scroll")
 AROUND_ROWS, AROUND_ROWS_LOW = 6, 5  # border, title, hint and what parts them, without the answers
 
 
@@ -56,7 +60,7 @@ class PromptChoice(OutlineScreen):
     """Which of the prompts to go back to; gives the id of its row."""
 
     TITLED = "Go back to before…"
-    DOES = "enter shows what that takes back · esc leaves"
+    DOES = "{outline.decide} shows what that takes back · {outline.leave} leaves"
 
 
 class RewindScreen(ChoosingScreen[Decision]):
@@ -159,9 +163,8 @@ class RewindScreen(ChoosingScreen[Decision]):
         if not self.is_armed:
             self._state.update(Content("wait… keys count after a quiet moment"))
             return
-        ticking = ("tab marks a conflict", "space ticks it", "a all") if self._list.conflicts else ()
-        keys = ("enter takes the marked answer", *ticking, "esc cancels", "pgup/pgdn scroll")
-        self._state.update(Content(hint(self._state.size.width, *keys)))
+        keys = (DECIDES, *(TICKING if self._list.conflicts else ()), *LEAVES)
+        self._state.update(Content(hint(self, self._state.size.width, *keys)))
 
 
 def _leaving(rows: int, *, is_retry: bool) -> str:

@@ -1,4 +1,4 @@
-"""What a command has the screen do beside its sessions: draw anew, unfold, show the log or an examination."""
+"""What a command has the screen do beside its sessions: draw anew, unfold, show the log or an examination, fill the draft."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 from agent.commands.report import Part, Report, Sentence, Tone
-from agent.commands.table import OnScreen, ScreenAsked
+from agent.commands.table import EditorAsked, ImagesAsked, OnScreen, ScreenAsked
 from agent.config.display_settings import ReasoningShown
 from agent.hub import Hub
+from session.errors import UserError
+from session.models import Level
 from tui.app_of import app_of
 from tui.screens.page import PageScreen
 from tui.screens.report import ReportScreen
@@ -31,7 +33,34 @@ class ReloadAsked(Message):
     """The files of the home are to be read anew: the app's to do."""
 
 
-async def follow(main: MainScreen, asked: ScreenAsked) -> None:
+async def follow(main: MainScreen, asked: ScreenAsked | EditorAsked | ImagesAsked) -> None:
+    match asked:
+        case EditorAsked(text=text):
+            main.composer.edit_outside(text)
+        case ImagesAsked(files=files) if files:
+            if asked.session_id == main.runtime.id:
+                main.composer.attach(files)
+        case ImagesAsked(session_id=session_id):
+            await attach_clipboard(main, session_id)
+        case ScreenAsked():
+            await _show(main, asked)
+
+
+async def attach_clipboard(main: MainScreen, session_id: str) -> None:
+    """Put the image that is on the clipboard into the draft. What a program gives is kept with the session's output."""
+    from tui.clipboard_image import take_image
+
+    profile = main.hub.profile
+    try:
+        image = await take_image(profile.environ, profile.home.outputs / session_id)
+    except UserError as error:
+        main.say(str(error), Level.WARNING)
+        return
+    if session_id == main.runtime.id:
+        main.composer.attach([image])
+
+
+async def _show(main: MainScreen, asked: ScreenAsked) -> None:
     match asked.wish:
         case OnScreen.REDRAW:
             app_of(main).refresh(repaint=True, layout=True)
@@ -47,6 +76,10 @@ async def follow(main: MainScreen, asked: ScreenAsked) -> None:
             main.say("Looking at the machine, the home and the store …")
             report = await asyncio.to_thread(_examined, main.hub, main.runtime.s.session.cwd)
             app_of(main).push_screen(ReportScreen(report))
+        case OnScreen.KEYS:
+            main.action_keys()
+        case OnScreen.PALETTE:
+            main.action_palette()
         case _:
             main.conversations.show_reasoning(THINKING[asked.wish])
 

@@ -16,6 +16,7 @@ from agent.stored_sessions import MOST_HITS, search
 from session.errors import UserError
 from session.models import Role
 from session.search import Found, Hit
+from tui.hints import with_keys
 from tui.keys import SEARCH_KEYS
 from tui.screens.modal import Modal
 from tui.transcript.wrap import crop
@@ -102,7 +103,8 @@ class SearchScreen(Modal[Hit]):
     def compose(self) -> ComposeResult:
         with Vertical(id="box") as box:
             box.border_title = "Search"
-            box.border_subtitle = "↑↓ choose · enter opens · esc leaves"
+            does = "{search.above search.below} choose · enter opens · {search.leave} leaves"
+            box.border_subtitle = Content(with_keys(self, does))
             yield self._field
             yield self._note
             yield self._hits

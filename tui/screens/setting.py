@@ -9,6 +9,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Input, Static
 
+from tui.hints import with_keys
 from tui.keys import SETTING_KEYS
 from tui.screens.modal import Modal
 
@@ -39,7 +40,7 @@ class SettingScreen(Modal[bool]):
     def compose(self) -> ComposeResult:
         with Vertical(id="box") as box:
             box.border_title = Content(self._key)
-            box.border_subtitle = Content("enter saves · esc leaves it")
+            box.border_subtitle = Content(with_keys(self, "enter saves · {setting.leave} leaves it"))
             yield Static(Content(self._about))
             yield self._field
             yield self._wrong

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from tui.screens.main import MainScreen
 
 THEME = "display.theme"
+CHANGES, SAVES = (
+    "{listing.decide} changes it · {listing.leave} closes",
+    "{listing.decide} saves · {listing.leave} leaves it",
+)
 LIVE = ("display", "keys")  # groups that are read anew as soon as the file has changed
 ABOVE = "{key} is saved, but what the {layer} says stands over it."
 LATER = "{key} is saved and holds from the next start."
@@ -47,7 +51,7 @@ class Settings(Struct, frozen=True):
     main: MainScreen
 
     async def choose(self, marked: str) -> str | None:
-        screen = ListingScreen("Settings", "Type to filter", "enter changes it · esc closes", is_ranked=False)
+        screen = ListingScreen("Settings", "Type to filter", CHANGES, is_ranked=False)
         screen.put([self._entry(one) for one in await self._shown()], marked)
         return await app_of(self.main).push_screen(screen, wait_for_dismiss=True)
 
@@ -84,7 +88,7 @@ class Settings(Struct, frozen=True):
         if one.key == THEME:
             names = await asyncio.to_thread(theme_names, self.main.hub.profile.home.themes)
         entries = [Entry(name, one.about, name, BUILT_IN.get(name, "") if one.key == THEME else "") for name in names]
-        screen = ListingScreen(one.key, "Type to filter", "enter saves · esc leaves it", is_ranked=False)
+        screen = ListingScreen(one.key, "Type to filter", SAVES, is_ranked=False)
         app = cast("HermesApp", app_of(self.main))
         if one.key == THEME:
             screen.on_marked = app.show_theme

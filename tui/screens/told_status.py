@@ -7,14 +7,17 @@ from pathlib import Path
 from agent.approvals.shell_verdict import Mode
 from agent.config.profile_name import DEFAULT
 from agent.hub import Hub
-from agent.runtime import Live, Runtime
+from agent.runtime import Runtime
+from agent.session_run import Live
+from session.status import Status as Standing
+from tui.hints import Keymap, filled
 from tui.widgets.status_bar import Status
 from tui.widgets.waiting import Waits
 
-HINTS = {Live.WORKING: "esc interrupts", Live.ASKING: "ctrl+c interrupts"}  # Esc denies what is asked
+HINTS = {Live.WORKING: "{main.interrupt} interrupts", Live.ASKING: "{approval.interrupt} interrupts"}
 
 
-def status_of(hub: Hub, runtime: Runtime, waits: Waits, now_s: float, asking_elsewhere: int) -> Status:
+def status_of(hub: Hub, runtime: Runtime, waits: Waits, now_s: float, asking_elsewhere: int, keymap: Keymap) -> Status:
     """`now_s` is on the clock of `Runtime.working_since`; `asking_elsewhere` counts sessions of other profiles."""
     since_s = runtime.working_since
     return Status(
@@ -24,13 +27,23 @@ def status_of(hub: Hub, runtime: Runtime, waits: Waits, now_s: float, asking_els
         folder=_place(hub, runtime),
         working_s=int(now_s - since_s) if since_s is not None else 0,
         compacting_s=waits.compacting_s(runtime.id),
-        waiting=waits.told(runtime.id),
+        restoring=waits.restoring(runtime.id),
+        standing=runtime.elsewhere.standing if runtime.elsewhere is not None else Standing.COMPLETE,
+        waiting=_waiting(runtime, waits),
         queued=len(runtime.queue),
         unstored=runtime.s.backlog.said if runtime.s.is_behind else None,
-        hint=_hint(hub, runtime, asking_elsewhere),
+        hint=filled(_hint(hub, runtime, asking_elsewhere), keymap),
+        cancels=filled("{main.interrupt} cancels", keymap),
         mode="" if runtime.mode is Mode.ASK else runtime.mode.value,
         personality=runtime.s.session.personality,
     )
+
+
+def _waiting(runtime: Runtime, waits: Waits) -> str:
+    """For the model, or for another process, which one can answer or wait for."""
+    if (found := runtime.elsewhere) is None or runtime.is_busy:
+        return waits.told(runtime.id)
+    return f"asked in {found.process}" if found.standing is Standing.WAITING else found.process
 
 
 def _model(runtime: Runtime) -> str:
@@ -50,7 +63,7 @@ def _place(hub: Hub, runtime: Runtime) -> str:
 def _hint(hub: Hub, runtime: Runtime, asking_elsewhere: int) -> str:
     asking = len({request.session_id for request in hub.pending()} - {runtime.id})
     if asking:
-        return f"{asking} asking · ctrl+n"
+        return f"{asking} asking · {{main.next_pending}}"
     if asking_elsewhere:
         return f"{asking_elsewhere} asking · /profile"
     return HINTS.get(runtime.state, "/help")

@@ -8,12 +8,14 @@ from enum import StrEnum
 from typing import cast
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from agent.context.summary_text import summary_in
-from session.models import Approval, CallOutcome, Finish, Level, Message, Role, ToolCall
+from session.models import OWN_COMMAND, Approval, CallOutcome, Finish, Level, Message, Role, ToolCall
 
 SPOKEN_ARGUMENT = {
     "terminal": "command",
+    OWN_COMMAND: "command",
     "read_file": "path",
     "write_file": "path",
     "patch": "path",
@@ -28,6 +30,7 @@ SPOKEN_ARGUMENT = {
 SHOWN_WHOLE = frozenset({"patch", "write_file", "todo"})
 """Tools of whose calls more is shown than that argument."""
 
+YOURS = "your command"
 UNFINISHED = frozenset({Finish.LENGTH, Finish.CONTENT_FILTER, Finish.CUT, Finish.ERROR, Finish.INTERRUPTED})
 
 
@@ -92,6 +95,7 @@ class ToolCard(Struct, frozen=True):
     duration_s: float = 0.0
     output: str = ""
     arguments: str = ""
+    running_s: int = 0  # so far, while it runs
 
     @property
     def is_ended(self) -> bool:
@@ -126,7 +130,7 @@ def blocks_of(row: Message) -> list[Block]:
         case Role.USER if row.is_summary:
             return [Summary(summary_in(row))]
         case Role.USER:
-            return [Prompt(row.content)]
+            return [replace(card_of_call(call), name=YOURS) for call in row.calls] or [Prompt(row.content)]
         case Role.NOTICE:
             return [NoticeBlock(row.level, row.content)]
         case Role.TOOL:

@@ -78,7 +78,7 @@ def status_of(card: ToolCard) -> str:
         case CardState.ASKING:
             return "waits for your answer"
         case CardState.RUNNING:
-            return "running"
+            return _joined("running", _told(card.running_s) if card.running_s else "")
         case CardState.NOT_RUN:
             why = NOT_RUN.get(card.approval, "not run")
             return f"{why}: {visible(card.cause)}" if card.cause else why
@@ -106,10 +106,12 @@ def _spent(card: ToolCard) -> str:
     seconds = card.duration_s
     if seconds < 0.05:
         return ""
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s"
+    return f"{seconds:.1f} s" if seconds < 60 else _told(round(seconds))
+
+
+def _told(seconds: int) -> str:
+    minutes, rest = divmod(seconds, 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
 def _colour(state: CardState, palette: Palette) -> Style:

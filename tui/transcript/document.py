@@ -6,6 +6,7 @@ progress of a call) stands only at the tail or in a card, and is replaced as a w
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 
 from msgspec import Struct
@@ -54,12 +55,14 @@ class Origin(Struct, frozen=True):
 class Document:
     """The blocks of one session. Work per event does not depend on how many there are."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
         self.blocks: list[Block] = []
         self.origins: list[Origin] = []  # of the blocks that stand for rows
         self._settled = 0  # blocks before this index stand for rows; the rest is the open tail
         self._cards: dict[str, int] = {}
         self._unsettled: set[str] = set()
+        self._running_since: dict[str, float] = {}  # on the clock, by the ids of calls
         self._last_row_id = 0  # of the store
         self._read_to = -1  # the number of the last event whose row was read
         self._is_working = False
@@ -69,7 +72,7 @@ class Document:
 
     def reset(self, rows: Sequence[Message], seq: int = -1) -> None:
         """Show these rows and nothing else. Events up to `seq` that bring rows bring none that are not among them."""
-        self.__init__()
+        self.__init__(self._clock)
         for row in rows:
             self._last_row_id = 0  # a summary stands before rows that are older than it
             self._store(row)
@@ -99,6 +102,19 @@ class Document:
         self.blocks += before if is_same else tail
         return len(self.blocks) if is_same else first
 
+    def tick(self) -> int:
+        """Count the seconds of the calls that run; returns the lowest index whose block changed (the length when none did)."""
+        now_s = self._clock()
+        changed = [self._count(call_id, int(now_s - since_s)) for call_id, since_s in self._running_since.items()]
+        return min(changed, default=len(self.blocks))
+
+    def _count(self, call_id: str, seconds: int) -> int:
+        def counted(card: ToolCard) -> ToolCard:
+            is_news = card.state is CardState.RUNNING and card.running_s != seconds
+            return replace(card, running_s=seconds) if is_news else card
+
+        return self._change(call_id, counted)
+
     def _hear(self, text: list[str], reasoning: list[str]) -> None:
         """Add the deltas gathered so far to the open answer: one join for many, so that long answers stay cheap."""
         if not text and not reasoning:
@@ -125,6 +141,7 @@ class Document:
                     lambda card: replace(card, state=CardState.WAITING, approval=approval, cause=cause),
                 )
             case CallStarted(call=call):
+                self._running_since[call.id] = self._clock()
                 return self._change(call.id, lambda card: replace(card, state=CardState.RUNNING))
             case CallOutput(call_id=call_id, text=more):
                 return self._change(
@@ -152,6 +169,7 @@ class Document:
         if result is not None and result.call_id in self._unsettled:
             index = self._change(result.call_id, lambda card: card_of_result(row, card))
             self._unsettled.discard(result.call_id)
+            self._running_since.pop(result.call_id, None)
             return index
         first = len(self.blocks)
         origin = Origin(row.id, row.created_at)
@@ -165,18 +183,22 @@ class Document:
         return first
 
     def _change(self, call_id: str, change: Callable[[ToolCard], ToolCard]) -> int:
-        """Change the card of a call that has no result yet; returns its index (the length when there is none)."""
+        """Change the card of a call that has no result yet; returns its index (the length when nothing changed)."""
         if call_id not in self._unsettled:
             return len(self.blocks)
         index = self._cards[call_id]
         card = self.blocks[index]
         assert isinstance(card, ToolCard)
-        self.blocks[index] = change(card)
+        changed = change(card)
+        if changed is card:
+            return len(self.blocks)
+        self.blocks[index] = changed
         return index
 
     def _end(self) -> int:
         """Nothing runs any more: what has no row by now is not part of the conversation."""
         self._is_working = False
+        self._running_since.clear()
         self._withdraw()
         return min((self._change(call_id, _forget_progress) for call_id in self._unsettled), default=len(self.blocks))
 

@@ -8,6 +8,8 @@ from msgspec import Struct
 from rich.style import Style
 from textual.color import Color, ColorParseError
 
+from tui.dimming import OWN_FOREGROUND
+
 
 class Palette(Struct, frozen=True):
     """Styles with foreground and background set, ready for segments."""
@@ -32,7 +34,8 @@ class Palette(Struct, frozen=True):
 
 def palette_of(variables: Mapping[str, str], *, is_monochrome: bool = False) -> Palette:
     """The palette of a theme, from its CSS variables (`app.theme_variables`); greys only where colour is not wanted."""
-    ink = _Ink(variables, is_monochrome)
+    own = variables.get(OWN_FOREGROUND, variables.get("foreground", "ansi_default"))
+    ink = _Ink({**variables, "foreground": own}, is_monochrome)
     page = ink.on("background")
     raised = ink.on("surface")
     return Palette(
@@ -74,10 +77,13 @@ class _Ink:
         return _Pen(self, self.colour(ground))
 
     def colour(self, name: str) -> Color:
+        plain = self._variables.get("foreground", "ansi_default")
         try:
-            colour = Color.parse(self._variables.get(name, ""))
+            colour = Color.parse(
+                self._variables.get(name, plain)
+            )  # a failure costs 2 ms: Textual looks for a near name
         except ColorParseError:
-            colour = Color.parse(self._variables.get("foreground", "ansi_default"))
+            colour = Color.parse(plain)
         return colour.monochrome if self._is_monochrome and colour.ansi is None else colour
 
 

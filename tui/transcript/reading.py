@@ -6,6 +6,7 @@ What keeps track of that (`reader.py`) is made when it is first needed: a start 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from textual.theme import Theme
 from agent.events import TurnEvent
 from session.models import Message
 from tui.app_of import app_of
+from tui.bound_keys import run_bound
 from tui.keys import READING_KEYS
 from tui.transcript.blocks import Prompt, ToolCard
 from tui.transcript.marks import Marks, marks_of
@@ -51,8 +53,8 @@ class ReadingView(TranscriptView, can_focus=True, inherit_bindings=False):
     class Marked(Posted):
         """What is selected or found changed, or which of it was gone to."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(clock)
         self._made: Reader | None = None
         self._drag: Drag | None = None
         self._shows_times = False
@@ -118,11 +120,7 @@ class ReadingView(TranscriptView, can_focus=True, inherit_bindings=False):
 
     async def on_key(self, event: events.Key) -> None:
         """Keys that are bound here, before the screen takes letters for the draft."""
-        active = self.screen.active_bindings.get(event.key)
-        if active is not None and active.node is self:
-            event.stop()
-            event.prevent_default()
-            await self.run_action(active.binding.action)
+        await run_bound(self, event)
 
     def on_focus(self) -> None:
         self.reader.arrive()

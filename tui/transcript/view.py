@@ -7,7 +7,8 @@ changed are written. That is why `virtual_size` is not reactive here and scrolli
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -47,9 +48,11 @@ class TranscriptView(ScrollView, can_focus=False):
 
     virtual_size = Reactive(Size(0, 0), layout=False, repaint=False)
 
-    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, *, id: str | None = None, classes: str | None = None
+    ) -> None:
         super().__init__(id=id, classes=classes)
-        self._document = Document()
+        self._document = Document(clock)
         self._intro = ""
         self._flow_maker: FlowMaker | None = None
         self._sheet = Sheet(1, palette_of({}))
@@ -90,6 +93,13 @@ class TranscriptView(ScrollView, can_focus=False):
         self._layout.sync(first)
         self._has_news = not self._page.is_following
         self._show()
+
+    def tick(self) -> None:
+        """A second went by: calls that run tell for how long."""
+        first = self._document.tick()
+        if first < len(self._document.blocks):
+            self._layout.sync(first)
+            self._show()
 
     def follow(self) -> None:
         """Go to the end and stay there."""

@@ -16,7 +16,7 @@ from tui.transcript.wrap import chop, crop
 from tui.widgets.state_words import one_line
 
 MOST_PARTS, MOST_NAMES = 200, 40  # more are counted
-_LABEL_CELLS = 9
+_LABEL_CELLS, _NARROW_CELLS = 9, 24  # in a narrow place the word has a row of its own
 _PART_ROWS = 2  # of a part's text; all of it stands above
 _WORDS = {
     Decision.ALLOW: ("allowed", "$text-success"),
@@ -28,12 +28,13 @@ _QUIET = "$foreground 68%"
 
 
 class Fact(Struct, frozen=True):
-    """One line of it: a word, what it is said of, and a note behind that."""
+    """One line of it: a word, what it is said of, and a note behind that. `is_whole`: it stands nowhere else in full."""
 
     word: str
     text: str
     note: str = ""
     style: str = _QUIET
+    is_whole: bool = False
 
 
 def facts_of(details: Details, *, names_dangers: bool = False) -> list[Fact]:
@@ -63,7 +64,7 @@ def _parts(parts: Sequence[Part]) -> Iterator[Fact]:
 
 def _dangers(details: Details) -> Iterator[Fact]:
     for why in dict.fromkeys(mark.why for mark in details.marks):
-        yield Fact("danger", f"it {one_line(why)}", "", "$text-error")
+        yield Fact("danger", f"it {one_line(why)}", "", "$text-error", is_whole=True)
 
 
 def _touched(details: Details) -> Iterator[Fact]:
@@ -77,10 +78,11 @@ def _touched(details: Details) -> Iterator[Fact]:
 
 def fact_lines(facts: Sequence[Fact], width: int) -> Iterator[Content]:
     """The word in a column of its own; a note goes beneath where it does not fit behind."""
-    room = max(4, width - _LABEL_CELLS)
+    label = _LABEL_CELLS if width >= _NARROW_CELLS else 0
+    room = max(4, width - label)
     for fact in facts:
         pieces = [piece for piece, _ in chop(fact.text, room, room)] or [""]
-        if len(pieces) > _PART_ROWS:
+        if len(pieces) > _PART_ROWS and not fact.is_whole:
             pieces = [*pieces[: _PART_ROWS - 1], crop("".join(pieces[_PART_ROWS - 1 : _PART_ROWS + 1]), room)]
         rows = [(piece, "") for piece in pieces]
         note = f"  {fact.note}" if fact.note else ""
@@ -88,9 +90,11 @@ def fact_lines(facts: Sequence[Fact], width: int) -> Iterator[Content]:
             rows[-1] = (pieces[-1], note)
         else:
             rows += [("", piece) for piece, _ in chop(note, room, room)]
+        if not label and fact.word:
+            yield Content.assemble((fact.word, fact.style))
         for at, (text, rest) in enumerate(rows):
-            word = "" if at else fact.word
-            yield Content.assemble((word.ljust(_LABEL_CELLS), fact.style), (text, "$foreground"), (rest, _QUIET))
+            word = "" if at or not label else fact.word
+            yield Content.assemble((word.ljust(label), fact.style), (text, "$foreground"), (rest, _QUIET))
 
 
 class CallFacts(Widget):

@@ -10,6 +10,7 @@ from textual.geometry import Size
 from textual.timer import Timer
 
 from tui.app_of import app_of
+from tui.bound_keys import run_bound
 from tui.keys import COMPOSER_KEYS
 from tui.widgets.bursts import BURST_S, Bursts, Enter
 from tui.widgets.grapheme_area import GraphemeArea
@@ -64,6 +65,9 @@ class Composer(GraphemeArea):
         """What a pasted text is in the draft."""
         return clean_paste(text)
 
+    def heed_paste(self, text: str) -> None:
+        """What more comes of a paste, once its text stands in the draft."""
+
     def enter_sends(self) -> bool:
         """Whether Enter is the key that sends, and was not given up for another one."""
         active = self.screen.active_bindings.get("enter")
@@ -81,11 +85,7 @@ class Composer(GraphemeArea):
         self._bursts.key(event.time)
         if event.is_printable or event.key in _MAY_SKIP:
             return
-        active = self.screen.active_bindings.get(event.key)
-        if active is not None and active.node is self:
-            event.stop()
-            event.prevent_default()
-            await self.run_action(active.binding.action)
+        await run_bound(self, event)
 
     def on_paste(self, event: events.Paste) -> None:
         event.stop()
@@ -96,6 +96,7 @@ class Composer(GraphemeArea):
         self.history.checkpoint()
         if result := self.replace(self.pasted(event.text), *self.selection, maintain_selection_offset=False):
             self.move_cursor(result.end_location)
+        self.heed_paste(clean_paste(event.text))
 
     def action_send(self) -> None:
         self._send(self.text)

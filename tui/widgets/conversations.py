@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -12,6 +13,7 @@ from agent.config.display_settings import ReasoningShown
 from agent.events import RowsReplaced
 from agent.hub import Hub
 from agent.listener import Listener
+from tui.app_of import app_of
 from tui.screens.frames import Frames
 from tui.transcript.reading import ReadingView
 
@@ -35,9 +37,11 @@ class Conversations(Container):
     ALLOW_SELECT = False
     DEFAULT_CSS = "Conversations { height: 1fr; padding: 0 0 0 1; }"
 
-    def __init__(self, hub: Hub) -> None:
+    def __init__(self, hub: Hub, clock: Callable[[], float]) -> None:
+        """`clock` is that of the turns."""
         super().__init__()
         self._hub = hub
+        self._clock = clock
         self._open: dict[str, Conversation] = {}
         self._shown = ""
         self._reasoning = hub.profile.settings.display.reasoning
@@ -60,6 +64,11 @@ class Conversations(Container):
         self.run_worker(self._feed(session_id, conversation), group="feed", exclusive=True)
         self._forget_oldest()
 
+    def tick(self) -> None:
+        """A second went by. Nothing counts where nobody looks, nor where nothing is to move by itself."""
+        if app_of(self).app_focus and not self.is_calm:
+            self.view.tick()
+
     def reintroduce(self, session_id: str, intro: str) -> None:
         """Say anew what stands above the first message, where there is none yet."""
         conversation, rows = self._open.get(session_id), self._hub.runtime(session_id).s.rows
@@ -75,14 +84,14 @@ class Conversations(Container):
     def _begin(self, session_id: str, intro: str) -> Conversation:
         # Between listening and reading the rows nothing is awaited: no event is missed and none is shown twice.
         listener = self._hub.listen(session_id)
-        view = ReadingView()
+        view = ReadingView(self._clock)
         view.show_reasoning(self._reasoning)
         s = self._hub.runtime(session_id).s
         view.open(s.rows, intro, s.seq)
         if any(other.view.is_formatted for other in self._open.values()):
             view.formatting_ready()  # imported already: its first frame need not show the source
         self.mount(view)
-        return Conversation(view, listener, Frames(listener, lambda: self.is_calm))
+        return Conversation(view, listener, Frames(listener, lambda: self.is_calm, lambda: app_of(self).app_focus))
 
     async def _feed(self, session_id: str, conversation: Conversation) -> None:
         while True:
@@ -121,4 +130,5 @@ class Conversations(Container):
         for key in idle[: max(0, len(idle) - MOST_IDLE)]:
             gone = self._open.pop(key)
             self._hub.leave(gone.listener)
+            self._hub.leave_alone(key)
             gone.view.remove()

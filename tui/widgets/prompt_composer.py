@@ -7,14 +7,18 @@ from functools import partial
 
 from rich.text import Text
 from textual import events
+from textual.content import Content
 from textual.widgets.text_area import EditResult, Location
 
-from agent.commands.parse import may_hold_secret
+from agent.commands.parse import MARK, may_hold_secret
 from agent.commands.suggestions import Suggestion
 from agent.config.display_settings import DisplaySettings, SendKey
+from agent.image_files import ImageFile
+from agent.literal import visible
 from agent.prompt_history import PromptHistory
 from session.errors import UserError
 from tui.app_of import app_of
+from tui.hints import with_keys
 from tui.keys import PROMPT_KEYS
 from tui.widgets.completion import Completer, Kind, Token, as_suggestions, token_before
 from tui.widgets.composer import Composer, clean_paste
@@ -24,6 +28,7 @@ from tui.widgets.suggestions import Suggestions
 
 Span = tuple[Location, Location]
 
+RUNS = "runs a command"
 LONGEST_OPEN = 100_000  # characters that can be written in without delay,
 LONGEST_LINE = 10_000  # where no line is longer than this
 
@@ -50,6 +55,7 @@ class PromptComposer(Composer):
         self.suggestions = Suggestions(self._take_marked)
         self.on_change: Callable[[], None] = lambda: None
         self.on_gone: Callable[[], None] = lambda: None
+        self.on_pasted: Callable[[str], None] = lambda _: None
         self._history = history
         self._completer = completer
         self._environ = environ  # where the person's editor is named
@@ -65,6 +71,11 @@ class PromptComposer(Composer):
     def prompt(self) -> str:
         """The draft with each pasted text in full."""
         return self.pastes.expanded(self.text)
+
+    @property
+    def images(self) -> tuple[str, ...]:
+        """The paths of the images in the draft."""
+        return self.pastes.images(self.text)
 
     def units(self, line: str) -> Iterable[tuple[int, int]]:
         return self.pastes.spans(line)
@@ -154,6 +165,23 @@ class PromptComposer(Composer):
         text = clean_paste(text)
         return self.pastes.fold(text) if folds(text, self.settings) else text
 
+    def heed_paste(self, text: str) -> None:
+        if not self.text.startswith(("/", MARK)) or self.text == text:  # the path belongs to a command
+            self.on_pasted(text)
+
+    def attach(self, images: Sequence[ImageFile], instead_of: str = "") -> None:
+        """Put images at the cursor, or in the place of what was pasted. Where that was changed meanwhile it stays."""
+        labels = " ".join(map(self.pastes.picture, images))
+        where: Span = (self.selection.start, self.selection.end)
+        if instead_of:
+            if (at := self.text.rfind(instead_of)) < 0:
+                return
+            where = location_at(self.text, at), location_at(self.text, at + len(instead_of))
+        self.history.checkpoint()
+        if result := self.replace(f"{labels} ", *where, maintain_selection_offset=False):
+            self.move_cursor(result.end_location)
+        self.history.checkpoint()
+
     # --- what was pasted, and the editor
 
     def label_at_cursor(self) -> tuple[str, Span] | None:
@@ -174,8 +202,15 @@ class PromptComposer(Composer):
             return
         label, where = found
         text = self.pastes.text_of(label)
+        if self.pastes.is_image(label):
+            self._say(f"{visible(text)}\nDelete its label to send the prompt without it.")
+            return
         if not is_open_to_keys(text):
-            self._say("This text is too long to be shown here. ctrl+g opens it in your editor.")
+            self._say(
+                with_keys(
+                    self, "This text is too long to be shown here. {prompt.edit_outside} opens it in your editor."
+                )
+            )
             return
 
         def take(read: Read | None) -> None:
@@ -195,6 +230,12 @@ class PromptComposer(Composer):
         else:
             self._say("Nothing is queued.")
 
+    def edit_outside(self, text: str) -> None:
+        """Open the person's editor on the draft, or on this text where there is none."""
+        if text and not self.text:
+            self._put(text)
+        self.action_edit_outside()
+
     def action_edit_outside(self) -> None:
         self.run_worker(self._edit_outside, group="editor", exclusive=True)
 
@@ -203,6 +244,8 @@ class PromptComposer(Composer):
         from tui.screens.outside_editor import edited
 
         found, draft = self.label_at_cursor(), self.text
+        if found is not None and self.pastes.is_image(found[0]):
+            found = None
         text = draft if found is None else self.pastes.text_of(found[0])
         try:
             after = await edited(app_of(self), self._environ, text)
@@ -229,6 +272,7 @@ class PromptComposer(Composer):
 
     def on_text_area_changed(self) -> None:
         self.on_change()
+        self._tell_what_enter_does()
         is_written = self.has_focus and self.text != self._quiet
         token = self._token() if is_written else None
         if token is None or token.kind is Kind.PATH:
@@ -236,6 +280,14 @@ class PromptComposer(Composer):
         else:
             self._quiet = ""
             self._suggest(token)
+
+    def _tell_what_enter_does(self) -> None:
+        """That a draft is a command for the shell must be seen before it is sent."""
+        runs = self.document.get_line(0).startswith(MARK)
+        if runs and not self.border_title:
+            self.border_title = Content(RUNS)
+        elif not runs and self.border_title:
+            self.border_title = None
 
     def on_unmount(self) -> None:
         self.on_gone()
@@ -306,6 +358,10 @@ class PromptComposer(Composer):
             name = "text-area--cursor" if is_under_cursor else "prompt--label"
             line.stylize(self.get_component_rich_style(name), start, end)
         return line
+
+
+def location_at(text: str, index: int) -> Location:
+    return text.count("\n", 0, index), index - text.rfind("\n", 0, index) - 1
 
 
 def is_open_to_keys(text: str) -> bool:

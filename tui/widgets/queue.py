@@ -7,7 +7,10 @@ from collections.abc import Callable, Collection, Sequence
 from textual.content import Content
 from textual.widget import Widget
 
+from agent.config.display_settings import SendKey
+from agent.prompt_queue import Waiting
 from agent.runtime import Runtime
+from tui.hints import NO_CHANGES, Keymap, filled, keymap_of
 from tui.keys import QUEUE_KEYS
 from tui.transcript.wrap import crop
 from tui.widgets.prompt_composer import PromptComposer
@@ -15,19 +18,19 @@ from tui.widgets.state_words import one_line
 
 MOST_SHOWN = 3
 STEER = "behind the next result: "
-TAKE_BACK = "ctrl+t takes the newest back"
+TAKE_BACK, UNQUEUES = "{main.take_back} takes the newest back", "{main.take_back} unqueues one"
 # The longest that there is room for.
 HELD = (
-    f"Enter on an empty draft sends the next · {TAKE_BACK}",
-    "Enter on an empty draft sends the next · ctrl+t unqueues one",
-    "Enter on an empty draft sends the next",
-    "Enter sends the next",
+    f"{{composer.send}} on an empty draft sends the next · {TAKE_BACK}",
+    f"{{composer.send}} on an empty draft sends the next · {UNQUEUES}",
+    "{composer.send} on an empty draft sends the next",
+    "{composer.send} sends the next",
 )
-RUNNING = (f"{TAKE_BACK} · alt+q edits them", TAKE_BACK, "ctrl+t unqueues one")
+RUNNING = (f"{TAKE_BACK} · {{prompt.queue}} edits them", TAKE_BACK, UNQUEUES)
 MARKED = (
-    "enter edits · shift+up and shift+down move · del removes · esc leaves",
-    "enter edits · shift+up/down · del · esc",
-    "enter edits · esc",
+    "{queue.edit} edits · {queue.earlier} and {queue.later} move · {queue.remove} removes · {queue.leave} leaves",
+    "{queue.edit} edits · {queue.earlier} {queue.later} · {queue.remove} · {queue.leave}",
+    "{queue.edit} edits · {queue.leave}",
 )
 
 
@@ -67,9 +70,9 @@ class QueueBar(Widget):
 
     def take_back(self, index: int = -1) -> None:
         """A prompt, the newest where none is named, stands in the draft again, before what is written there."""
-        if (text := self._runtime().take_back(index)) is None:
+        if (taken := self._runtime().take_back(index)) is None:
             return
-        draft = self._composer.text
+        draft, text = self._composer.text, self._labelled(taken)
         self._composer.set_draft(f"{text}\n{draft}" if draft else text)
         self._retell()
 
@@ -89,7 +92,12 @@ class QueueBar(Widget):
     def _lines(self, width: int) -> Content:
         marked = self._marked if self.has_focus else None
         steers = self._runtime().steers
-        return queue_lines(self._waiting, is_held=self._is_held, width=width, marked=marked, steers=steers)
+        keymap = keymap_of(self)
+        if self._composer.settings.send_key is SendKey.CTRL_S:
+            keymap = {**keymap, "composer.send": filled("{prompt.send}", keymap)}
+        return queue_lines(
+            self._waiting, is_held=self._is_held, width=width, marked=marked, steers=steers, keymap=keymap
+        )
 
     # --- keys
 
@@ -108,12 +116,15 @@ class QueueBar(Widget):
             self.take_back(self._marked)
 
     def action_remove(self) -> None:
-        if self._is_there() and (text := self._runtime().take_back(self._marked)) is not None:
-            self._composer.remember(text)
+        if self._is_there() and (taken := self._runtime().take_back(self._marked)) is not None:
+            self._composer.remember(self._labelled(taken))
             self._retell()
 
     def action_leave(self) -> None:
         self._composer.focus()
+
+    def _labelled(self, taken: Waiting) -> str:
+        return self._composer.pastes.with_images(taken.text, taken.images)
 
     def _is_there(self) -> bool:
         """Whether the marked prompt is still what was told: it may have been sent in this moment."""
@@ -132,6 +143,7 @@ def queue_lines(
     width: int,
     marked: int | None = None,
     steers: Collection[int] = (),
+    keymap: Keymap = NO_CHANGES,
 ) -> Content:
     """A heading that says how it goes on, then prompts, a line each: the first ones, or those around the marked one.
 
@@ -141,7 +153,7 @@ def queue_lines(
     sign = "■ " if is_held else "⋯ "
     room = width - len(sign) - len(head) - 3
     ways = (HELD if is_held else RUNNING) if marked is None else MARKED
-    how = next((words for words in ways if len(words) <= room), "")
+    how = next((words for way in ways if len(words := filled(way, keymap)) <= room), "")
     heading = Content.assemble(
         (sign + head, "bold $text-warning" if is_held else "bold $text-accent"),
         (f" · {how}" if how else "", "$foreground 68%"),

@@ -11,15 +11,31 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
+from tui.bound_keys import run_bound
+from tui.hints import hint, with_keys
 from tui.keys import FIND_KEYS
-from tui.screens.choosing import hint
 from tui.transcript.find import MOST_HITS
 from tui.transcript.reading import ReadingView
 
-READ = ("esc back", "/ find", "[ ] turns", "v select", "y copy", "enter unfolds", "o prompts", "t times", "r source")
-FOUND = ("n next", "N previous", "esc ends")
+READ = (
+    "{reading.leave} back",
+    "{reading.find} find",
+    "{reading.turn_above} {reading.turn_below} turns",
+    "{reading.select} select",
+    "{reading.copy} copy",
+    "{reading.toggle} unfolds",
+    "{reading.outline} prompts",
+    "{reading.times} times",
+    "{reading.raw} source",
+)
+FOUND = "{reading.next} next · {reading.previous} previous · {reading.leave} ends"
+TYPING = "{find.next} {find.previous} go on"
 LEAST_WORDS = 24  # cells for the words to find, before keys are told beside them
-SELECTING = ("y copies", "arrows select", "esc ends")
+SELECTING = (
+    "{reading.copy} copies",
+    "{reading.up reading.down reading.left reading.right} select",
+    "{reading.leave} ends",
+)
 
 
 class Words(Input):
@@ -33,11 +49,8 @@ class Words(Input):
         self._view = view
 
     async def on_key(self, event: events.Key) -> None:
-        active = self.screen.active_bindings.get(event.key)
-        if active is not None and active.node is self and not event.is_printable:
-            event.stop()
-            event.prevent_default()
-            await self.run_action(active.binding.action)
+        if not event.is_printable:
+            await run_bound(self, event)
 
     def action_leave(self) -> None:
         if view := self._view():
@@ -108,17 +121,17 @@ class ReadingBar(Horizontal):
         if not is_finding and self._words.value:
             self._words.value = ""
         keys = SELECTING if self._view.reader.selection is not None else READ
-        told = self._found(self._view) if is_finding else hint(self.size.width - 2, *keys)
+        told = self._found(self._view) if is_finding else hint(self, self.size.width - 2, *keys)
         self._told.update(Content(told))
 
     def _found(self, view: ReadingView) -> str:
         if not view.words:
-            return "enter finds · esc leaves"
+            return with_keys(self, "{find.settle} finds · {find.leave} leaves")
         count = len(view.reader.hits)
         if not count:
             return "not found"
         told = f"{view.reader.at + 1:,} of {count:,}{'+' if count == MOST_HITS else ''}"
-        keys = "↓ ↑ go on" if self._words.has_focus else " · ".join(FOUND)
+        keys = with_keys(self, TYPING if self._words.has_focus else FOUND)
         return f"{told} · {keys}" if self.size.width >= len(told) + len(keys) + LEAST_WORDS else told
 
     def on_input_changed(self, event: Input.Changed) -> None:

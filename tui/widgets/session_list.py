@@ -11,8 +11,8 @@ from textual.message import Message
 from textual.timer import Timer
 
 from agent.config.display_settings import Grouping
-from agent.hub import SessionLine
-from agent.runtime import Live
+from agent.session_lines import SessionLine
+from agent.session_run import Live
 from session.errors import UserError
 from tui.keys import SESSION_LIST_KEYS
 from tui.transcript.wrap import crop

@@ -11,6 +11,7 @@ from textual.message import Message
 from textual.widgets import Input, Static
 
 from agent.config.display_settings import Grouping
+from tui.hints import with_keys
 from tui.keys import SIDEBAR_KEYS
 from tui.transcript.wrap import crop
 from tui.widgets.row_list import RowList
@@ -21,14 +22,15 @@ WIDE_CELLS = 100  # from here on it stands beside the conversation
 DRAWER_CELLS = 40  # the least that shows something of the conversation next to it
 LOW_ROWS = 20  # below so many the keys of a row are told in one line
 TOO_NARROW = (
-    f"The list of sessions needs {DRAWER_CELLS} columns. alt+up and alt+down go to other sessions, so does /resume."
+    f"The list of sessions needs {DRAWER_CELLS} columns. "
+    "{main.session_above} and {main.session_below} go to other sessions, so does /resume."
 )
 KEYS = (
-    ("enter open", "→ preview"),
-    ("ctrl+r rename", "ctrl+k pin"),
-    ("ctrl+a archive", "ctrl+e export"),
-    ("ctrl+y branch", "del delete"),
-    ("ctrl+n answer", "ctrl+g group"),
+    ("{sessions.open} open", "{sessions.show} preview"),
+    ("{sessions.rename} rename", "{sessions.pin} pin"),
+    ("{sessions.archive} archive", "{sessions.export} export"),
+    ("{sessions.branch} branch", "{sessions.delete} delete"),
+    ("{sessions.answer} answer", "{sessions.group} group"),
 )
 KEY_CELLS = 15
 
@@ -115,7 +117,7 @@ class Sidebar(Vertical):
     def reach(self) -> str:
         """Go to the list with the keys; why that can't be, "" where it can."""
         if self._cells < DRAWER_CELLS:
-            return TOO_NARROW
+            return with_keys(self, TOO_NARROW)
         self._bring()
         self.sessions.focus()
         return ""
@@ -221,7 +223,11 @@ class Sidebar(Vertical):
 
     def _tell_keys(self) -> None:
         kept = KEYS[:1] if self.screen.size.height < LOW_ROWS else KEYS
-        self._keys.update(Content("\n").join(_keys_told(f"{left:<{KEY_CELLS}}", right) for left, right in kept))
+        self._keys.update(
+            Content("\n").join(
+                _keys_told(f"{with_keys(self, left):<{KEY_CELLS}}", with_keys(self, right)) for left, right in kept
+            )
+        )
 
 
 def _keys_told(*told: str) -> Content:

@@ -7,7 +7,7 @@ import time
 from msgspec import Struct
 
 from agent.literal import visible
-from agent.runtime import Live
+from agent.session_run import Live
 from session.status import Status
 
 

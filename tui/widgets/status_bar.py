@@ -12,7 +12,8 @@ from textual.widget import Widget
 
 from agent.approvals.shell_verdict import Mode
 from agent.context.meter import ContextFigure
-from agent.runtime import Live
+from agent.session_run import Live
+from session.status import Status as Standing
 from tui.transcript.wrap import crop
 from tui.widgets.context_field import FORMS, QUIET, Span, cells_of, context_forms
 from tui.widgets.state_words import one_line, telling
@@ -23,7 +24,8 @@ CUT_CELLS = (12, 9, 6)  # of a model's name that is cut; with fewer it says noth
 
 
 class Status(Struct, frozen=True):
-    """What the row tells. `working_s` counts only while a turn runs; `compacting_s` is None while nothing is compacted."""
+    """What the row tells. `working_s` counts only while a turn runs; `compacting_s` and `restoring` are None while
+    nothing is compacted, and no file is changed back."""
 
     model: str
     state: Live
@@ -31,10 +33,13 @@ class Status(Struct, frozen=True):
     folder: str
     working_s: int = 0
     compacting_s: int | None = None
+    restoring: tuple[int, int] | None = None  # files, of how many
     queued: int = 0
-    waiting: str = ""  # for the model, since when and how often
+    standing: Standing = Standing.COMPLETE  # in another process
+    waiting: str = ""  # for the model, since when and how often; for which other process
     unstored: int | None = None  # messages in memory alone; None while the disk takes writes
     hint: str = ""
+    cancels: str = "esc cancels"  # beside what can be left half done
     mode: str = ""  # how much is asked, where that is not as by default
     personality: str = ""
 
@@ -98,9 +103,9 @@ def fields(status: Status) -> list[Field]:
     model, personality = one_line(status.model), one_line(status.personality)
     unstored = "" if status.unstored is None else f"{status.unstored or ''} not stored".strip()
     found = [
-        _field(Name.STATE, telling(status.state).style, _state(status)),
+        _field(Name.STATE, telling(status.state, standing=status.standing).style, _state(status)),
         _field(Name.MODE, LOUD if status.mode == Mode.YOLO else "$text-accent", status.mode),
-        _field(Name.CANCEL, LOUD, "" if status.compacting_s is None else "esc cancels"),
+        _field(Name.CANCEL, LOUD, status.cancels if _can_be_cancelled(status) else ""),
         _field(Name.UNSTORED, LOUD, unstored),
         _field(Name.WAITING, LOUD, status.waiting),
         _field(Name.MODEL, "$foreground", model, *(crop(model, cells) for cells in CUT_CELLS)),
@@ -108,7 +113,7 @@ def fields(status: Status) -> list[Field]:
         Field(Name.CONTEXT, context_forms(status.context)),
         _field(Name.QUEUED, "$text-accent", f"{status.queued} queued" if status.queued else ""),
         _field(Name.FOLDER, QUIET, one_line(status.folder)),
-        _field(Name.HINT, QUIET, one_line(status.hint) if status.compacting_s is None else ""),
+        _field(Name.HINT, QUIET, "" if _can_be_cancelled(status) else one_line(status.hint)),
     ]
     return [field for field in found if cells_of(field.shown)]
 
@@ -117,8 +122,15 @@ def _field(name: Name, style: str, *forms: str) -> Field:
     return Field(name, [[(text, style)] for text in forms])
 
 
+def _can_be_cancelled(status: Status) -> bool:
+    return status.compacting_s is not None or status.restoring is not None
+
+
 def _state(status: Status) -> str:
-    told = telling(status.state)
+    told = telling(status.state, standing=status.standing)
+    if status.restoring is not None:
+        done, total = status.restoring
+        return f"{told.sign} restoring {done:,} of {total:,}" if total else f"{told.sign} restoring"
     if status.compacting_s is not None:
         return f"{told.sign} compacting {elapsed(status.compacting_s)}"
     counts = status.state in (Live.WORKING, Live.ASKING) and status.working_s > 0

@@ -14,6 +14,7 @@ from agent.events import (
     CompactionStarted,
     ReasoningDelta,
     RequestOpened,
+    RestoreMoved,
     RowStored,
     TextDelta,
     TurnEnded,
@@ -41,6 +42,7 @@ class Waits:
         self._clock = clock
         self._open: dict[str, Wait] = {}
         self._compacting: dict[str, float] = {}  # since when
+        self._restoring: dict[str, tuple[int, int]] = {}  # files, of how many
 
     def hear(self, event: TurnEvent) -> bool:
         """Whether a wait is over."""
@@ -56,6 +58,10 @@ class Waits:
                 self._compacting.pop(session_id, None)
                 if session_id in self._open:
                     self._open[session_id] = Wait(now)  # only now the model is asked
+            case RestoreMoved(done=None):
+                self._restoring.pop(session_id, None)
+            case RestoreMoved(done=int(done), total=total):
+                self._restoring[session_id] = done, total
             case AnswerRestarted(attempt=attempt, attempts=attempts, wait_s=wait_s):
                 self._open[session_id] = Wait(now + wait_s, attempt, attempts)
             case TextDelta() | ReasoningDelta() | CallStarted() | RequestOpened() | TurnEnded():
@@ -70,6 +76,10 @@ class Waits:
         """For how long the session's conversation is being compacted, None while it is not."""
         since_s = self._compacting.get(session_id)
         return None if since_s is None else int(self._clock() - since_s)
+
+    def restoring(self, session_id: str) -> tuple[int, int] | None:
+        """How many files of how many are changed back by now, None while none are."""
+        return self._restoring.get(session_id)
 
     def told(self, session_id: str) -> str:
         """The field, "" where nothing is waited for that is worth telling."""

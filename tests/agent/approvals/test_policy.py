@@ -80,6 +80,13 @@ def test_a_file_that_only_has_the_name_of_a_secret_is_read_unasked(place, path):
     assert shell(place, f"cat {path}; wc -l < {path}") == Allow()
 
 
+@pytest.mark.parametrize("path", ["/proc/self/environ", "/proc/1/environ", "/proc/self/task/1/environ"])
+def test_C30_the_environment_of_a_process_is_a_secret_in_yolo_too(place, path):
+    asked = [verdict(place, name, Mode.YOLO, path=path, **more) for name, more in READERS]
+    asked += [shell(place, f"cat {path}", Mode.YOLO), shell(place, f"head -c 99 < {path}", Mode.YOLO)]
+    assert all(isinstance(found, Ask) and found.details.is_once for found in asked)
+
+
 def test_writing_asks_and_says_so_when_outside(place):
     assert write(place, "src/a.py").why == "writes a file"
     outside = place.root.parent / "x"
@@ -108,7 +115,7 @@ def test_C18_a_symlink_out_of_the_workspace_asks(place, name):
     [
         "AGENTS.md", "sub/claude.md", "SOUL.md", ".cursorrules", ".git/hooks/pre-commit", ".git/config", ".GIT/config",
         ".env", ".env.local", "~/.bashrc", "~/.ssh/authorized_keys", "../hermes/config.yaml", ".hermes/config.yaml",
-        "~/.config/autostart/x.desktop",
+        "~/.config/autostart/x.desktop", ".hermes.md", "HERMES.md", ".cursor/rules/a.mdc", "~/.local/share/systemd/user/x",
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("mode", [Mode.ASK, Mode.ACCEPT_EDITS, Mode.YOLO])
@@ -118,7 +125,9 @@ def test_a_protected_file_is_asked_about_once_in_every_mode_and_whatever_is_allo
     assert isinstance(found, Ask) and found.details.is_once and not found.details.may_save
 
 
-@pytest.mark.parametrize("path", ["/etc/hosts", "/boot/x", "/usr/lib/x", "/proc/self/mem", "/var/run/../../etc/x"])
+@pytest.mark.parametrize(
+    "path", ["/etc/hosts", "/boot/x", "/usr/lib/x", "/proc/self/mem", "/var/run/../../etc/x", "/var/spool/cron/x"]
+)
 @pytest.mark.parametrize("mode", [Mode.ASK, Mode.YOLO])
 def test_a_file_of_the_system_is_never_written(place, path, mode):
     found = write(place, path, mode)
@@ -284,3 +293,8 @@ def test_what_a_command_writes_is_protected_by_the_file_that_it_leads_to(place):
     for command in ("echo y > x", "echo y > ../hermes/config.yaml", "tee .git/info/attributes"):
         found = shell(place, command, Mode.YOLO, rules("allow tee *", "allow echo *"))
         assert isinstance(found, Ask) and found.details.is_once
+
+
+def test_a_yes_to_a_delete_of_what_nobody_knows_holds_once(place):
+    found = shell(place, 'rm -rf "$x"', Mode.YOLO)
+    assert isinstance(found, Ask) and found.details.is_once and not found.details.offers

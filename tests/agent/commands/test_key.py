@@ -35,7 +35,7 @@ async def test_without_a_name_it_is_the_key_of_the_model_that_answers(configure,
     configure(WORK)
     bench = await open_bench()
     await bench.hub.profile.secrets.save("my_work_key", KEY)
-    bench.session_id = bench.hub.create(bench.workspace, bench.hub.resolve("work:m", bench.hub.choice.route)).id
+    bench.session_id = bench.hub.create(bench.workspace, bench.hub.models.resolve("work:m", bench.hub.choice.route)).id
     asked = ask_key(bench.hub, bench.session_id, "")
     assert isinstance(asked, KeyAsked)
     assert asked.name == "my_work_key"

@@ -11,7 +11,7 @@ from agent.approvals.shell_verdict import Mode
 from agent.commands.builtin import COMMANDS
 from agent.commands.table import OnScreen, Page, Reported, Said, ScreenAsked
 from agent.events import CallStarted, QueueChanged, TurnEnded
-from agent.runtime import SessionBusy
+from agent.session_run import SessionBusy
 from agent.steer_note import MARK
 from session.models import ExitReason, Level, Role
 

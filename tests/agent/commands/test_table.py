@@ -14,7 +14,7 @@ AT_LEAST = re.findall(
     r"\w+",
     "help new sessions resume cwd title pin archive delete branch rewind undo redo retry history search copy save "
     "export compact context usage status model reasoning personality approvals mode yolo queue steer stop tools todo "
-    "theme details redraw logs doctor quit key profile processes",
+    "theme keys details editor image redraw logs reload doctor quit key profile processes palette",
 )
 
 

@@ -20,7 +20,7 @@ from agent.events import (
     TurnEnded,
     Why,
 )
-from agent.runtime import SessionBusy
+from agent.session_run import SessionBusy
 from agent.tools.seen_files import FileState, SeenLines
 from session.errors import AnsweredSinceCompaction, NoCompactionToUndo
 from session.invariants import violations

@@ -140,7 +140,7 @@ async def test_G07_no_more_requests_fail_for_one_summary_than_attempts_are_allow
 
 async def test_the_demo_shows_an_outline(talk, reopen, compact, strict):
     bench = await reopen(talk.turns(12, 300), strict.url)
-    await bench.hub.runtime("long").switch(bench.hub.resolve("demo", bench.hub.runtime("long").s.route))
+    await bench.hub.runtime("long").switch(bench.hub.models.resolve("demo", bench.hub.runtime("long").s.route))
     assert (await compact(bench)).error == ""
     assert "No model could be had" in next(row.content for row in bench.rows if row.is_summary)
     assert strict.requests == [] and is_sound(bench)

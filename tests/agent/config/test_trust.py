@@ -304,7 +304,7 @@ def test_hooks_that_lie_deep_or_elsewhere_are_never_listed_so_never_trusted(
 
 
 def test_the_remark_counts_what_would_act_but_may_not(trust: Trust, project: Path) -> None:
-    said = "This folder brings 1 file that would act; it is ignored. See: hermes trust add"
+    said = "This folder brings 1 file that would act; it is ignored. See /trust, or hermes trust add in a shell."
     assert trust.ignored(project) == said
     trust.add(project)
     assert trust.ignored(project) == ""

@@ -130,7 +130,7 @@ class World:
         listener = hub.listen()
         session = hub.create(self.work)
         if model:
-            await session.switch(hub.resolve(model, session.s.route))
+            await session.switch(hub.models.resolve(model, session.s.route))
         hub.submit(session.id, prompt)
         async with asyncio.timeout(WAIT_S):
             while True:

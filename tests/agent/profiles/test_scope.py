@@ -108,7 +108,7 @@ async def provider_call(world: World, cell: Cell) -> None:
         await world.turn(hub, model="own:m")
     else:
         with pytest.raises(RouteError, match="OWN_KEY"):
-            hub.resolve("own:m", hub.choice.route)
+            hub.models.resolve("own:m", hub.choice.route)
     assert set(world.servers[cell.who].keys) == ({key} if key else set())
     world.servers[cell.who].keys.clear()
     await world.turn(hub, model="open:m")
@@ -140,9 +140,9 @@ async def error_text(world: World, cell: Cell) -> None:
         assert ["OWN_KEY" in text for text in told] == [True, True]
     else:
         with pytest.raises(RouteError, match="OWN_KEY") as refused:
-            hub.resolve("own:m", hub.choice.route)
+            hub.models.resolve("own:m", hub.choice.route)
         told.append(str(refused.value))
-    assert secrets_in(" ".join([*told, hub.greeting, *hub.remarks])) == set()
+    assert secrets_in(" ".join([*told, hub.greeting, *hub.remarks, hub.ignored])) == set()
 
 
 async def log(world: World, cell: Cell) -> None:

@@ -117,7 +117,7 @@ async def test_thousands_of_items_in_one_response_are_given_up(wire, ask_respons
 async def test_A32_a_wish_beyond_reason_is_told_in_few_words(wire, ask, header, said):
     wire.answer("429 Too Many Requests", failing("slow down"), header)
     error = (await ask()).error
-    assert f"It asks to wait {said}:" in error.sentence
+    assert f"It asks to wait {said}, until " in error.sentence
     assert error.retry_after_s <= 365 * 86_400
 
 

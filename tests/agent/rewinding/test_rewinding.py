@@ -12,7 +12,7 @@ from agent.checkpoints.plan import Did
 from agent.commands.table import Opened
 from agent.events import RowsReplaced
 from agent.rewinding import NothingToBranch, Scope, WentOn
-from agent.runtime import SessionBusy
+from agent.session_run import SessionBusy
 from agent.turn_lease import BusyElsewhere
 from session.errors import NotAPrompt, NothingToUndo, SaidSinceRewind, TitleTaken
 from session.models import Kind

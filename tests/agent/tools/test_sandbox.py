@@ -196,3 +196,41 @@ async def test_while_it_is_off_there_is_no_way_out_of_it(desk):
     assert (await desk.shell("echo x")).text == "x\nExit code: 0"
     with pytest.raises(BadArguments, match=r"terminal\.sandbox"):
         await desk.shell("echo x", outside=True)
+
+
+# --- what of git is not there yet
+
+
+@pytest.fixture
+def bare_git(inside):
+    """A repository without hooks, info and the like, as `git init` makes one from an empty template."""
+    git = inside.place.root / ".git"
+    subprocess.run(["git", "init", "-q", "--template=", inside.place.root], check=True)
+    assert not [name for name in ("hooks", "info", "commondir", "config.worktree") if (git / name).exists()]
+    return git
+
+
+@pytest.mark.parametrize("made", ["hooks/post-checkout", "info/attributes"])
+async def test_inside_a_missing_folder_of_git_cannot_be_made(inside, bare_git, made):
+    folder = made.partition("/")[0]
+    result = await inside.shell(f"mkdir -p .git/{folder}; echo evil > .git/{made}")
+    assert result.exit_code != 0, result.text
+    assert (await inside.shell(f"mv .git/{folder} x || rmdir .git/{folder}")).exit_code != 0
+    assert list((bare_git / folder).iterdir()) == []
+    assert (await inside.shell("git add -A . && git status --short && git stash list")).exit_code == 0
+
+
+@pytest.mark.parametrize("made", ["commondir", "config.worktree"])
+@pytest.mark.parametrize("ends", ["", "; exit 3", "; kill -9 $$", "; sleep 100"])
+async def test_what_a_command_made_of_the_missing_files_of_git_is_put_away_and_said(inside, bare_git, made, ends):
+    result = await inside.shell(f"echo ../evil > .git/{made}{ends}", **({"timeout": 2} if "sleep" in ends else {}))
+    assert f"{made} (now {made}.put-away-1)" in result.text
+    assert not (bare_git / made).exists()
+    assert (bare_git / f"{made}.put-away-1").read_text() == "../evil\n"
+
+
+async def test_what_was_there_of_git_stays_and_nothing_is_said(inside, bare_git):
+    (bare_git / "config.worktree").write_text("")
+    result = await inside.shell("echo x > f; git add f")
+    assert "Put away" not in result.text
+    assert (bare_git / "config.worktree").exists()

@@ -24,6 +24,8 @@ from agent.config.web_settings import WebSettings
 from agent.tools.base import BadArguments, ToolResult, Workplace
 from agent.tools.registry import TOOLS
 from agent.tools.web_fetch import read_page
+from agent.tools.web_request import Answer
+from agent.tools.web_text import charset_of, text_of
 from session.models import CallOutcome
 
 web_fetch = TOOLS["web_fetch"]
@@ -473,3 +475,12 @@ async def test_T04_the_process_that_reads_a_page_ends_with_the_one_that_asked(tm
     await child.stdin.drain()
     child.stdin.close()  # as the system does for a process that was killed
     assert await asyncio.wait_for(child.wait(), 15) == 1
+
+
+async def test_what_a_page_is_is_told_at_once_of_any_page():
+    """Else a page of a few hundred bytes keeps the whole screen busy for hours."""
+    for body in (b"<!---->" * 50 + b"x", b"<!--" * 10_000, b" " * 100_000):
+        assert charset_of("", body, is_html=False, is_cut=False) == "utf-8"
+        answer = Answer("http://a/", 200, "", body)
+        assert (await text_of(answer)).kind == "text without a type"
+    assert charset_of("text/html; charset=" + " " * 300_000 + "'", b"", is_html=True, is_cut=False) == "utf-8"

@@ -165,7 +165,8 @@ def script() -> Script:
 
 @pytest.fixture
 def desk(tmp_path: Path, script: Script) -> Open:
-    """`async with desk() as d`: a screen on a new session. `env` adds to the environment, `config` to config.yaml."""
+    """`async with desk() as d`: a screen on a new session. `env` adds to the environment, `config` to config.yaml;
+    `asks`: as at a start, what has to be settled first is asked by itself."""
 
     @asynccontextmanager
     async def opened(
@@ -176,19 +177,21 @@ def desk(tmp_path: Path, script: Script) -> Open:
         arm_ms: int = QUIET_MS,
         timeout_s: int = 0,
         config: str = "",
+        asks: bool = False,
+        probes: bool = False,
     ):
         home, work = tmp_path / "home", tmp_path / "work"
         home.mkdir(mode=0o700, exist_ok=True)
         work.mkdir(exist_ok=True)
         (home / "config.yaml").write_text(
-            f"probe_local: false\napprovals: {{arm_ms: {arm_ms}, timeout: {timeout_s}}}\ndisplay: {{theme: {theme}}}\n{config}"
+            f"probe_local: {probes}\napprovals: {{arm_ms: {arm_ms}, timeout: {timeout_s}}}\ndisplay: {{theme: {theme}}}\n{config}"
         )
         environ = {"HERMES_HOME": str(home), "PATH": "/usr/local/bin:/usr/bin:/bin", **(env or {})}
         profile = Profile.load(environ)
         profiles = OpenProfiles(environ, profile, Front("tui", is_attended=True))
         hub = await profiles.open(profile.name)
         hub._parts = replace(hub._parts, provider_for=lambda _: script)
-        app = HermesApp(profiles, hub, hub.create(work).id, clock)
+        app = HermesApp(profiles, hub, hub.create(work).id, clock, asks=asks)
         try:
             async with app.run_test(size=size, notifications=True) as pilot:
                 await pilot.pause()

@@ -43,6 +43,20 @@ async def test_D10_a_line_wider_than_the_modal_is_wrapped_and_its_end_is_in_reac
         answer.cancel()
 
 
+async def test_on_a_low_screen_what_is_known_of_a_change_stands_behind_it(desk):
+    async with desk(size=(40, 10)) as d:
+        details = Details(writes=(PATH, "/w/other.py"), path=PATH, before="one\n", after="two\n")
+        answer = d.asks("a.py", details, "write_file")
+        await d.asked()
+        await d.until(lambda: "more lines" in d.text)
+        assert "other.py" not in d.text and "1 + two" in d.text
+        await d.press("pagedown", "end")
+        await d.until(lambda: "other.py" in d.text and "more line" not in d.text)
+        await d.press("home")
+        await d.until(lambda: "1 + two" in d.text)
+        answer.cancel()
+
+
 def splits(d) -> list[bool]:
     """For each line that goes, whether what comes stands beside it."""
     return ["2 + new = 2" in row for row in d.text.split("\n") if "2 - old = 2" in row]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agent.providers.base import Reply
-from agent.runtime import Live
+from agent.session_run import Live
 from session.models import Finish, Role, Usage
 from tui.screens.context import ContextScreen
 from tui.screens.report import ReportScreen

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from textual import events
 
 from session.db import SessionDB
+from session.lease import Claim, forget
 from session.models import EndReason, Finish, Message, Role, Session, TitleSource
 
 SOON_S = 5  # a second by the rule, and room for a machine that is busy
@@ -29,6 +31,13 @@ class Elsewhere:
     def says(self, session_id: str, text: str) -> None:
         row = Message(session_id, Role.ASSISTANT, text, time.time(), finish=Finish.STOP)
         self._db.write(lambda tables: tables.messages.append(row)).result()
+
+    def works(self, session_id: str) -> None:
+        self._db.write(lambda tables: tables.leases.take(Claim(session_id, "theirs", "tui"), time.time())).result()
+
+    def rests(self, session_id: str) -> None:
+        forget(Claim(session_id, "theirs", "tui"))
+        self._db.write(lambda tables: tables.leases.release(Claim(session_id, "theirs", "tui"))).result()
 
     def rewinds(self, session_id: str) -> None:
         def rewind(tables) -> None:
@@ -75,6 +84,23 @@ async def test_the_shown_transcript_grows_and_loses_what_is_rewound_elsewhere(de
         await d.until(lambda: "And here is another." in d.text)
         other.rewinds(d.shown)
         await d.until(lambda: "Here is one." not in d.text and "here is another" not in d.text)
+
+
+async def test_a_session_that_is_worked_in_elsewhere_says_where_and_takes_a_refused_prompt_for_no_failure(
+    desk, script, elsewhere
+):
+    script.says("Here is one.")
+    async with desk() as d:
+        await d.send("say one")
+        await d.idle()
+        other = elsewhere()
+        other.works(d.shown)
+        await d.until(lambda: f"working elsewhere · process {os.getpid()}" in d.text)
+        await d.send("say two")
+        await d.until(lambda: "1 queued" in d.text and "Another hermes is working" in d.text)
+        await d.until(lambda: f"working elsewhere · process {os.getpid()}" in d.text and "failed" not in d.text)
+        other.rests(d.shown)
+        await d.until(lambda: "○ idle" in d.text and "elsewhere" not in d.text)
 
 
 async def test_nothing_is_looked_for_while_the_window_is_not(desk, elsewhere, monkeypatch):

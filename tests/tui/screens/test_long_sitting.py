@@ -1,4 +1,9 @@
-"""A screen that is used for days: sessions come and go, and nothing of them stays behind."""
+"""A screen that is used for days: sessions come and go, and nothing of them stays behind.
+
+The goal is told by `HERMES_SOAK=300`: 300 sessions of 7 turns each, opened, streamed into, searched and archived. Resident
+memory is flat within 10 % from the first fifth of them on, and no widget, watcher, task, timer, thread, listener or
+session is left that was not there by then.
+"""
 
 from __future__ import annotations
 
@@ -30,6 +35,7 @@ def standing(app) -> dict[str, int]:
         "workers": len(app.workers),
         "threads": threading.active_count(),
         "listeners": len(app.main.hub._listeners),
+        "sessions": len(app.main.hub._runtimes),
     }
 
 
@@ -69,7 +75,20 @@ async def test_sessions_that_come_and_go_leave_no_widget_watcher_task_or_timer_b
         for number in range(SETTLED, SESSIONS):
             await one_session(d, script, number)
             if number % 20 == 0:
-                gc.collect()
-                print(number, round(rss_mb(), 1), standing(d.app))
+                print(f"{number + 1:>4} sessions: {rss_mb():6.1f} MB, {standing(d.app)}")
         await d.until(lambda: all(count <= first[what] for what, count in standing(d.app).items()) or None)
-        assert SESSIONS < 100 or rss_mb() < first_mb * MOST_GROWN
+        last_mb = rss_mb()
+        print(
+            f"{SESSIONS} sessions, {SESSIONS * TURNS} turns: {first_mb:.1f} MB after {SETTLED}, {last_mb:.1f} MB at the end"
+        )
+        assert SESSIONS < 100 or last_mb < first_mb * MOST_GROWN
+
+
+async def test_a_line_that_passed_leaves_no_empty_frame_behind(desk):
+    async with desk() as d:
+        d.main.say("first")
+        await d.until(lambda: d.app.query("Toast"))
+        await d.app.query("Toast").first().remove()  # as Textual does with one whose time is over
+        assert d.app.query("ToastHolder")
+        d.main.say("second")
+        await d.until(lambda: d.app.query("Toast") and all(holder.children for holder in d.app.query("ToastHolder")))

@@ -11,7 +11,7 @@ from textual import events
 
 from agent.providers.base import ErrorKind, ProviderError
 from agent.providers.retry import RetryingProvider
-from agent.runtime import Live
+from agent.session_run import Live
 
 MARKUP = r"[/ [/] [bold]x [red ] [@click=app.quit]x[/] \[x]"
 
@@ -66,7 +66,7 @@ async def test_F16_after_an_interrupt_the_queue_waits_and_enter_on_an_empty_draf
         await d.send("two")
         await d.press("escape")
         await d.idle()
-        await d.until(lambda: "Enter on an empty draft sends the next" in d.text)
+        await d.until(lambda: "enter on an empty draft sends the next" in d.text)
         assert script.prompts == ["one"]
         await d.press("enter")
         await d.until(lambda: len(script.requests) == 2)
@@ -84,7 +84,7 @@ async def test_after_a_failure_the_queue_waits_too(desk, script):
         await d.send("three")
         gate.set()
         await d.until(lambda: d.main.runtime.state is Live.FAILED)
-        await d.until(lambda: "Enter on an empty draft" in d.text)
+        await d.until(lambda: "enter on an empty draft" in d.text)
         assert len(script.requests) == 2
 
 
@@ -438,3 +438,10 @@ async def test_the_page_keys_scroll_the_conversation_while_a_draft_is_typed(desk
         await d.press("pagedown")
         await d.until(lambda: "line 199" in d.text)
         assert d.draft == "x"
+
+
+async def test_a_window_that_comes_to_the_front_while_the_app_ends_breaks_nothing(desk):
+    async with desk() as d:
+        app = d.app
+    assert not app.screen_stack
+    await app.on_event(events.AppFocus())

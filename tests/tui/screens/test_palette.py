@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from string import ascii_lowercase
 from typing import Any
 
 from textual.binding import Binding
 
 from agent.commands.builtin import COMMANDS
+from tui.commands.guide_page import guide_page
 from tui.commands.help import SECTIONS
 from tui.keymap import all_tables
 from tui.screens.jump import JumpScreen
 from tui.screens.listing import ListingScreen
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 async def opened(d: Any, key: str) -> None:
@@ -85,6 +89,10 @@ def test_help_has_every_key_and_command() -> None:
     listed = {binding.id for table in SECTIONS.values() for binding in table if isinstance(binding, Binding)}
     assert {binding.id for table in all_tables().values() for binding in table} == listed
     assert len({command.name for command in COMMANDS}) == len(COMMANDS)
+
+
+def test_the_guide_is_made_from_the_tables_of_keys_and_commands() -> None:
+    assert (ROOT / "docs" / "guide.md").read_text() == guide_page(), "run: make guide"
 
 
 async def test_a_letter_goes_to_the_part_of_the_screen_it_stands_on(desk: Any) -> None:

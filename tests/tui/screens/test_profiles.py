@@ -143,3 +143,17 @@ async def test_each_profile_lists_its_own_sessions_and_a_link_holds_when_one_get
     await d.until(lambda: d.shown != of_work)
     await d.send(f"/resume @session:work/{of_work}")
     await d.until(lambda: d.shown == of_work)
+
+
+async def test_a_profile_brings_its_theme_and_keys_and_leaving_it_gives_back_those_before(two):
+    d = two
+    home = d.main.hub.profile.home
+    (home.profiles / "work" / "themes").mkdir()
+    (home.profiles / "work" / "themes" / "sea.yaml").write_text("base: light\n")
+    (home.profiles / "work" / "config.yaml").write_text(
+        "probe_local: false\ndisplay: {theme: sea}\nkeys: {main.outline: f9}\n"
+    )
+    await enter(d, "work")
+    await d.until(lambda: d.app.theme.startswith("own-sea") and d.app.keymap == {"main.outline": "f9"})
+    await enter(d, "default")
+    await d.until(lambda: d.app.theme == "hermes-dark" and not d.app.keymap)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -165,7 +167,7 @@ async def test_undo_gives_back_the_prompt_unless_something_else_is_written(desk,
         await d.until(lambda: told)
         assert (said(d), d.draft) == (["first", "did first"], "second")
         assert told[-1] == "2 messages taken back. /redo undoes that."
-        d.main.take_draft("/undo")
+        d.main.sending.take("/undo")
         d.main.composer.set_draft("other")
         await d.until(lambda: said(d) == [])
         await d.until(lambda: len(told) == 2)
@@ -218,3 +220,33 @@ async def test_D01_prompts_and_paths_are_no_markup(desk, script, work):
         await exchange(d, "[bold]x[/] y", "touch '[red]a[]'")
         await preview(d)
         assert "“[bold]x[/] y”" in d.text and "remove     [red]a[]" in d.text
+
+
+async def test_a_restore_shows_how_far_it_is_and_esc_stops_it(desk, script, work, told, monkeypatch):
+    goes_on, rename, renamed = threading.Event(), os.rename, []
+
+    def slow(*args: Any, **more: Any) -> None:
+        rename(*args, **more)
+        renamed.append(args)
+        if len(renamed) == 3:
+            assert goes_on.wait(30)
+
+    async with desk(size=(80, 24), config=CONFIG) as d:
+        for name in "abcdef":
+            (work / name).write_text("old\n")
+        await exchange(d, "first", "for f in *; do echo new > $f; done")
+        await preview(d)
+        monkeypatch.setattr(os, "rename", slow)
+        await d.press("1")
+        await d.until(lambda: "restoring 2 of 6" in d.text and "esc cancels" in d.text)
+        await d.press("escape")
+        goes_on.set()
+        await d.until(lambda: told)
+        stopped = "Stopped: 3 files are left as before."
+        assert told[-1] == f"4 messages taken back and 3 files restored. {stopped} /redo undoes that."
+        assert [(work / name).read_text() for name in "cd"] == ["old\n", "new\n"]
+        await d.until(lambda: "restoring" not in d.text)
+        await d.press("ctrl+c")
+        await d.send("/redo")
+        await d.until(lambda: told[-1] == "4 messages and 3 files are back.")
+        assert {(work / name).read_text() for name in "abcdef"} == {"new\n"}

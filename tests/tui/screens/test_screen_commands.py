@@ -77,3 +77,23 @@ async def test_reload_tells_what_is_wrong_in_a_file_and_keeps_what_held(desk):
         await d.until(lambda: any("config.yaml" in toast for toast in d.toasts))
         await d.send("/help")
         await d.until(lambda: d.app.screen is not d.main)
+
+
+async def test_the_keys_are_listed_with_their_names_and_those_that_a_person_changed(desk):
+    async with desk(size=(120, 40), config="keys: {main.search: ctrl+r}\n") as d:
+        await d.send("/keys")
+        await d.until(lambda: d.app.screen is not d.main)
+        await d.press(*"main.search")
+        await d.until(lambda: "main.search (yours)" in d.text)
+        assert "ctrl+r" in d.text and "in the place of ctrl+f" in d.text
+        await d.press("escape")
+        await d.send("/palette")
+        await d.until(lambda: d.app.screen is not d.main and "A command, a key or a session" in d.text)
+
+
+async def test_the_editor_is_asked_for_by_a_command_and_a_text_behind_it_is_no_loss(desk):
+    """This screen has no terminal to give away, which the editor says."""
+    async with desk(env={"EDITOR": "true"}) as d:
+        await d.send("/editor a long thought")
+        await d.until(lambda: "can't be given this terminal" in "".join(d.toasts))
+        assert d.draft == "a long thought"

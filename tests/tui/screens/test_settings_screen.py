@@ -78,7 +78,7 @@ async def test_a_folder_is_trusted_after_a_question_whose_answer_is_no_by_itself
         assert not trust.exists()
         await d.send("/trust")
         await d.asked()
-        await d.press("y")
+        await d.press("1")
         await d.until(lambda: any("holds from the next start" in toast for toast in d.toasts))
         assert str(tmp_path / "work") in trust.read_text()
         await d.send("/trust")

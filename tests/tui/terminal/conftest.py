@@ -61,6 +61,7 @@ class Pty:
             stdout=self.slave,
             stderr=self.slave,
             env=environ,
+            cwd=Path(environ["HERMES_HOME"]).parent,  # a folder that brings nothing to be asked about
             preexec_fn=prepare,
             close_fds=True,
         )
@@ -155,7 +156,7 @@ def hermes() -> Path:
 
 @pytest.fixture
 def environ(hermes_home: Path) -> dict[str, str]:
-    (hermes_home / "config.yaml").write_text("probe_local: false\n")
+    (hermes_home / "config.yaml").write_text("probe_local: false\nmodel: demo\n")
     return {**os.environ, "HERMES_HOME": str(hermes_home)}
 
 

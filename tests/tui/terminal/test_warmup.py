@@ -58,6 +58,19 @@ def test_it_waits_while_somebody_types_and_hurries_after_enter(typing: Callable[
     assert started.wait(10)
 
 
+@pytest.mark.parametrize("is_awaited", [False, True])
+def test_it_rests_between_its_pieces_unless_somebody_waits(monkeypatch: pytest.MonkeyPatch, is_awaited: bool) -> None:
+    monkeypatch.setattr("tui.warmup.RUN_S", -1.0)  # each piece is a long one
+    monkeypatch.setattr("tui.warmup.REST_S", 60.0 if is_awaited else 1.0)
+    done = threading.Event()
+    warmup = Warmup([done.set])
+    if is_awaited:
+        warmup.key_pressed(is_enter=True)
+    warmup.start()
+    assert done.wait(0.1) <= is_awaited
+    assert done.wait(10)
+
+
 def test_only_the_warming_thread_pauses_at_its_imports() -> None:
     paused: list[str] = []
 

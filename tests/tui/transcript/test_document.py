@@ -45,6 +45,7 @@ from tui.transcript.blocks import (
     Summary,
     ToolCard,
 )
+from tui.transcript.cards import status_of
 from tui.transcript.document import Document
 
 AT = Stamp("default", "s", 1)
@@ -221,3 +222,31 @@ def test_a_summary_stands_between_older_rows_and_none_of_them_is_missing():
     assert document.blocks == [Prompt("first"), Summary("## Aim\nIt."), Prompt("last"), Answer("answer")]
     document.apply([RowStored(AT, Message("s", Role.USER, "next", 0.0, id=10))])
     assert document.blocks[-1] == Prompt("next")
+
+
+def test_a_running_call_counts_whole_seconds_from_when_it_was_let_run():
+    now_s = [100.0]
+    document = Document(lambda: now_s[0])
+    call = ToolCall("a", "terminal", '{"command":"make"}')
+    request = ApprovalRequest("r", "s", "a", "terminal", "make", "it runs a command", 0.0)
+    document.reset([Message("s", Role.ASSISTANT, "", 0.0, id=1, calls=(call,), finish=Finish.TOOL_CALLS)])
+
+    def told() -> str:
+        card = document.blocks[0]
+        assert isinstance(card, ToolCard)
+        return status_of(card)
+
+    document.apply([TurnStarted(AT), RequestOpened(AT, request)])
+    now_s[0] += 60  # while the person thinks
+    assert document.tick() == len(document.blocks)
+    document.apply([RequestSettled(AT, request, Approval.ALLOWED_ONCE, ""), CallStarted(AT, call, "make")])
+    now_s[0] += 0.9
+    assert (document.tick(), told()) == (len(document.blocks), "running")
+    now_s[0] += 1
+    assert (document.tick(), told()) == (0, "running · 1 s")
+    assert document.tick() == len(document.blocks)  # nothing to paint twice in a second
+    now_s[0] += 64
+    document.apply([CallOutput(AT, "a", "cc")])
+    assert (document.tick(), told()) == (0, "running · 1 min 5 s")
+    document.apply([TurnEnded(AT, ExitReason.INTERRUPTED)])
+    assert document.tick() == len(document.blocks)

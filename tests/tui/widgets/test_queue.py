@@ -9,7 +9,7 @@ from tui.widgets.queue import queue_lines
 
 def test_a_held_queue_says_how_it_goes_on():
     told = queue_lines(["next"], is_held=True, width=80).plain
-    assert "1 queued" in told and "Enter on an empty draft sends the next" in told and "ctrl+t" in told
+    assert "1 queued" in told and "enter on an empty draft sends the next" in told and "ctrl+t" in told
 
 
 def test_the_first_prompts_are_shown_a_line_each_and_the_rest_counted():

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from textual.app import App, ComposeResult
 
 from agent.config.display_settings import Grouping
-from agent.hub import SessionLine
-from agent.runtime import Live
+from agent.session_lines import SessionLine
+from agent.session_run import Live
 from session.models import Session, TitleSource
 from session.status import Status
 from tui.widgets.session_rows import Group, Placed, grouped

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from agent.context.meter import ContextFigure, FigureSource
-from agent.runtime import Live
+from agent.session_run import Live
 from tui.widgets.context_field import EMPTY, FILLED, FORMS, TICK, bar, cells_of, context_forms
 from tui.widgets.status_bar import Name, Status, elapsed, fields, fitted, status_line
 

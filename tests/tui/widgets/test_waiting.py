@@ -18,7 +18,7 @@ from agent.events import (
     TurnStarted,
     Why,
 )
-from agent.runtime import Live
+from agent.session_run import Live
 from session.models import Approval, CallOutcome, CallResult, ExitReason, Level, Message, Role, ToolCall
 from tui.widgets.status_bar import Status, status_line
 from tui.widgets.waiting import Waits

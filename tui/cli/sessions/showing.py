@@ -98,7 +98,8 @@ def _said(row: Message) -> Iterator[str]:
         yield _cut(row.content) if row.role is Role.TOOL else row.content
     if row.refusal:
         yield f"Refused: {row.refusal}"
-    yield from (f"Calls {call.name}: {call.arguments}" for call in row.calls)
+    if row.role is not Role.USER:  # a command of the person's is the text of its row
+        yield from (f"Calls {call.name}: {call.arguments}" for call in row.calls)
     if row.parts:
         yield "(something other than text came with this)"
     if row.finish and row.finish not in ("stop", "tool_calls"):

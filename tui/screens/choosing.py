@@ -17,6 +17,7 @@ from tui.transcript.wrap import crop
 from tui.widgets.choices import Choice, Choices
 
 LATE_S = 0.15  # a timer this late means that the loop stood still, and keys may wait that nobody has read yet
+SHORTEST_S = 0.001  # Textual divides by the time of a timer
 LOW_ROWS = 14
 SESSION_CELLS = 40  # of the name of a session in a title
 LEAST_CELLS, LEAST_ROWS = 20, 6  # below this nothing is shown but that the terminal is too small
@@ -125,7 +126,7 @@ class ChoosingScreen(Modal[T]):
             self._timer.stop()
         self.is_armed = False
         self._due_s = time.monotonic() + self._quiet_s
-        self._timer = self.set_timer(self._quiet_s, self._arm)
+        self._timer = self.set_timer(max(self._quiet_s, SHORTEST_S), self._arm)
 
     def _arm(self) -> None:
         now = time.monotonic()

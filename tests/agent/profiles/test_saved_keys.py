@@ -76,7 +76,7 @@ async def test_a_key_given_in_the_launch_profile_is_not_there_for_one_that_is_op
     await give(launch, world, "/key OWN_KEY", NEW)
     (routed,) = await world.open(ROUTED)
     with pytest.raises(MissingKey):
-        routed.resolve("own:m", routed.choice.route)
+        routed.models.resolve("own:m", routed.choice.route)
     assert NEW not in routed.create(world.work).s.place.environ.values()
 
 

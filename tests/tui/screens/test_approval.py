@@ -350,3 +350,11 @@ async def test_ctrl_q_leaves_from_a_question_and_answers_nothing(desk, script):
         await d.pilot.pause()
         assert not d.app.is_running
     assert approvals(d) == [Approval.CANCELLED]
+
+
+async def test_who_wants_no_quiet_time_is_asked_all_the_same(desk):
+    async with desk(arm_ms=0) as d:
+        answer = d.asks("touch a")
+        await d.asked()
+        await d.press("1")
+        assert await answer == Answer(Approval.ALLOWED_ONCE)

@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 TYPING_S = 0.25  # a key younger than this means that the person is typing
 STEP_S = 0.02
-RUN_S, REST_S = 0.003, 0.004  # so long at once, so long nothing: a key that comes meanwhile waits for little of it
+RUN_S, REST_S = 0.006, 0.002  # so long at once, so long nothing: a key that comes meanwhile waits for little of it
 
 
 class Warmup:

@@ -44,10 +44,6 @@ class Connection:
             sqlite3.connect(uri, uri=True, timeout=busy_timeout_s, isolation_level=None, check_same_thread=False)
         )
 
-    @property
-    def is_in_transaction(self) -> bool:
-        return self._raw.in_transaction
-
     def run(self, sql: str, *values: SqlValue) -> int:
         """Execute one statement; the number of rows it changed."""
         return self._execute(sql, values).rowcount

@@ -21,10 +21,6 @@ class Argument(Struct, frozen=True):
     is_required: bool = False
     is_repeated: bool = False
 
-    @property
-    def takes_path(self) -> bool:
-        return self.shown in ("FILE", "FOLDER")
-
 
 class Command(Struct, frozen=True):
     """`path` is how it is called, from `hermes` on."""

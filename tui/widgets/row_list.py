@@ -94,10 +94,6 @@ class RowList(ScrollView):
         if key in self._index:
             self._repaint(self._index[key])
 
-    def redraw_all(self) -> None:
-        self._drawn = {}
-        self.refresh()
-
     # --- the mark
 
     def mark(self, key: str) -> None:

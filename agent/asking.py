@@ -73,7 +73,7 @@ async def _ask_once(s: OpenSession) -> AsyncGenerator[TurnEvent | Reply, None]:
 def _request(s: OpenSession) -> ModelRequest:
     extras, compatibility = s.parts.extras_for(s.route), s.parts.compatibility_for(s.route)
     messages = wire_messages(s.told(), s.prompt, s.route, compatibility)
-    tools = list(s.parts.definitions_without(s.options.tools_off))
+    tools = list(s.parts.toolbox.definitions_without(s.options.tools_off))
     extras = merged(extras, s.options.extras(s.route))
     return ModelRequest(s.route, messages, tools, extras, compatibility, s.id, compact_at=_compact_at(s))
 

@@ -10,12 +10,7 @@ from typing import TypeVar
 
 from agent.approvals.inbox import Answer
 from agent.approvals.shell_verdict import Mode
-from agent.context.compaction import plan_of
 from agent.context.meter import ContextFigure
-from agent.context.of_session import preflight_of, split_of
-from agent.context.plan import CompactionPlan
-from agent.context.preflight import Switch
-from agent.context.split import ContextSplit
 from agent.elsewhere import Seen, known_of, look_at, masked_seen
 from agent.events import TurnEnded, TurnEvent
 from agent.listener import Listener
@@ -33,8 +28,6 @@ from agent.runtime import Runtime
 from agent.seen_elsewhere import take_in
 from agent.session_lines import Listed, SessionLine, line_of, listed, with_open
 from agent.session_run import Live
-from agent.spending import Spending, read_spending
-from agent.tools.leftovers import notice, settled_leftovers
 from agent.unread import Unread
 from agent.workspace import find_workspace
 from session.errors import SessionDeleted, UserError
@@ -299,6 +292,8 @@ class Hub:
 
     async def look_around(self) -> list[str]:
         """After the first frame: what a person should know, a sentence each."""
+        from agent.tools.leftovers import notice, settled_leftovers  # what the first frame need not pay for
+
         about_model, left = await asyncio.gather(self._models.look(), settled_leftovers(self.profile.home.running))
         said = notice(left, "/processes stop")
         return [*about_model, self.profile.secrets.mask(said)] if said else about_model
@@ -335,7 +330,7 @@ class Hub:
         for event in take_in(runtime, seen):
             self._publish(event)
 
-    # --- what a listener can know
+    # --- what a listener can know.
 
     def line(self, session_id: str) -> SessionLine:
         """An open session as a list shows it, now."""
@@ -343,22 +338,6 @@ class Hub:
 
     def context(self, session_id: str) -> ContextFigure:
         return self.runtime(session_id).s.context()
-
-    def context_split(self, session_id: str) -> ContextSplit:
-        """What fills the context of a session, by category."""
-        return split_of(self.runtime(session_id).s)
-
-    async def compaction_plan(self, session_id: str) -> CompactionPlan:
-        """What `compact` would keep and summarise now; nothing is asked or changed."""
-        return await plan_of(self.runtime(session_id).s)
-
-    async def switch_preflight(self, session_id: str, route: Route) -> Switch:
-        """What going on with another model would mean for the conversation as it is."""
-        return await preflight_of(self.runtime(session_id).s, route)
-
-    async def usage(self, session_id: str) -> Spending:
-        """What the session took, and all sessions together in the last days."""
-        return await read_spending(self._parts, session_id)
 
     @property
     def losses(self) -> list[str]:

@@ -35,11 +35,10 @@ from agent.route import (
 from agent.titles import Titles
 from agent.tools.base import Workplace
 from agent.tools.call_record import CallRecords
-from agent.tools.jobs import end_all
 from agent.tools.past import Past
-from agent.tools.registry import TOOLS, definitions
 from agent.tools.seen_files import SeenFiles
 from agent.tools.session_sandbox import SessionSandbox
+from agent.tools.toolbox import Toolbox
 from agent.tools.withheld import Withheld
 from session.models import ApiMode, Route, Session
 
@@ -74,8 +73,7 @@ async def open_hub(profile: Profile, *, source: str, is_attended: bool, model: s
         db=profile.db,
         settings=profile.settings,
         inbox=Inbox(),
-        tools=TOOLS,
-        tool_definitions=definitions(is_sandboxed=profile.settings.terminal.sandbox is not Sandboxing.OFF),
+        toolbox=Toolbox(is_sandboxed=profile.settings.terminal.sandbox is not Sandboxing.OFF),
         provider_for=providers.get,
         place_for=lambda session: _place(
             profile, session, withheld[session.id], seen[session.id], sandboxes[session.id]
@@ -99,6 +97,8 @@ async def open_hub(profile: Profile, *, source: str, is_attended: bool, model: s
     )
 
     async def release() -> None:
+        from agent.tools.jobs import end_all  # what a start need not pay for
+
         await titles.close()
         await windows.close()
         await asyncio.gather(end_all(profile.home.outputs), providers.close(), histories.close())

@@ -131,8 +131,7 @@ class OpenSession:
     @property
     def tools(self) -> Mapping[str, Tool]:
         """The tools that its model gets."""
-        off = self.options.tools_off
-        return {name: tool for name, tool in self.parts.tools.items() if name not in off} if off else self.parts.tools
+        return self.parts.toolbox.tools_without(self.options.tools_off)
 
     def context(self) -> ContextFigure:
         return self.meter.figure(self.rows, self.session.anchors, self.terms)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -22,7 +23,8 @@ from agent.prompt_source import PromptSource
 from agent.providers.base import Provider
 from agent.providers.compatibility import Compatibility
 from agent.route import longest_answer
-from agent.tools.base import Tool, Workplace
+from agent.tools.base import Workplace
+from agent.tools.toolbox import Toolbox
 from session.db import SessionDB
 from session.models import Route, Session
 
@@ -39,8 +41,7 @@ class Parts(Struct, frozen=True):
     db: SessionDB
     settings: Settings
     inbox: Inbox
-    tools: Mapping[str, Tool]
-    tool_definitions: Sequence[dict[str, object]]
+    toolbox: Toolbox
     provider_for: Callable[[Route], Provider]
     place_for: Callable[[Session], Workplace]
     extras_for: Callable[[Route], Mapping[str, object]]  # what the config adds to a request's body
@@ -66,17 +67,11 @@ class Parts(Struct, frozen=True):
             system=prompt.text,
             stable_system=prompt.base,
             rules=prompt.rules,
-            tools=self.definitions_without(tools_off),
+            read_tools=partial(self.toolbox.definitions_without, tools_off),
             echoes=self.compatibility_for(route).echo_reasoning,
             weights=self.weights.on(route),
             threshold=shared.threshold if shared is not None and is_compacted else None,
         )
-
-    def definitions_without(self, off: frozenset[str]) -> Sequence[dict[str, object]]:
-        """The tools of a request, but for some of them."""
-        if not off:
-            return self.tool_definitions
-        return [one for name, one in zip(self.tools, self.tool_definitions, strict=True) if name not in off]
 
     def budget(self, route: Route) -> Budget | None:
         """How the window of a route is shared out, None where nobody has told how large it is."""

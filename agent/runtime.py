@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from agent.approvals.inbox import Answer
 from agent.approvals.shell_verdict import Mode
 from agent.begun_turn import SentElsewhere
-from agent.context.compaction import compact, undo
 from agent.elsewhere import WorkedIn, worked_in_now
 from agent.events import (
     CaughtUp,
@@ -215,10 +214,13 @@ class Runtime:
 
     def compact(self, focus: str = "") -> None:
         """Make the conversation smaller now, with regard to `focus`. Events tell how it goes. Raises SessionBusy."""
+        from agent.context.compaction import compact  # what a start need not pay for
+
         self._work.compact(compact(self.s, Why.ASKED, focus))
 
     async def undo_compaction(self) -> None:
         """Bring back what the latest compaction took out. Raises SessionBusy, BusyElsewhere, and what `undo` raises."""
+        from agent.context.compaction import undo
 
         async def undone() -> tuple[None, Sequence[TurnEvent]]:
             return None, await undo(self.s)

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from textual.app import App
+from textual.cache import LRUCache
+from textual.css.stylesheet import Stylesheet
 from textual.events import Key
 from textual.message import Message
 
@@ -27,6 +29,44 @@ def input_parser() -> InputParser:
     from textual._xterm_parser import XTermParser
 
     return XTermParser()
+
+
+class KeptStylesheet(Stylesheet):
+    """A stylesheet whose sources are parsed once for each theme, in all apps of this process.
+
+    Textual parses all of them anew whenever it refreshes the styles, which it does twice before the first frame, and
+    keeps 64 of them where more are in use.
+    """
+
+    THEMES, SOURCES = 3, 1024  # that are kept
+    _kept: ClassVar[LRUCache[object, LRUCache[object, object]]] = LRUCache(THEMES)
+
+    def __init__(self, variables: dict[str, str]) -> None:
+        super().__init__(variables=variables)
+        self._keep()
+
+    def set_variables(self, variables: dict[str, str]) -> None:
+        if variables == self._variables:
+            return
+        self._parse_cache = LRUCache(1)  # it is emptied now, and that of the theme before must not be
+        super().set_variables(variables)
+        self._keep()
+
+    def reparse(self) -> None:
+        self.parse()  # what there was is replaced when all is parsed, and stays where something is wrong
+
+    def _keep(self) -> None:
+        key = frozenset(self._variables.items())
+        kept = self._kept.get(key)
+        if kept is None:
+            kept = self._kept[key] = LRUCache(self.SOURCES)
+        self._parse_cache = kept  # type: ignore[assignment]
+
+
+def keep_styles(app: App[None]) -> None:
+    """Have an app parse no style twice. Called before it runs."""
+    if hasattr(app.stylesheet, "_parse_cache"):
+        app.stylesheet = KeptStylesheet(app.get_css_variables())
 
 
 def own_driver_fits() -> bool:

@@ -93,8 +93,8 @@ def first_turn_jobs() -> Sequence[Callable[[], None]]:
 
 
 def _turn() -> None:
-    import_module("agent.turn")
-    import_module("agent.commands.completion")
+    for name in ("agent.turn", "agent.tools.registry", "agent.commands.completion"):
+        import_module(name)
 
 
 def _screens() -> None:

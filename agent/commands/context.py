@@ -13,27 +13,30 @@ from agent.prompt_of_session import ready_prompt
 
 async def tell_context(hub: Hub, session_id: str, argument: str) -> Effect:
     from agent.commands.context_report import context_asked
+    from agent.context.compaction import plan_of
+    from agent.context.of_session import split_of
 
     s = hub.runtime(session_id).s
     if not s.speech.base:
         await ready_prompt(s)
-    split, plan = hub.context_split(session_id), await hub.compaction_plan(session_id)
-    return context_asked(split, plan, s.route, time.time())
+    return context_asked(split_of(s), await plan_of(s), s.route, time.time())
 
 
 async def tell_usage(hub: Hub, session_id: str, argument: str) -> Effect:
     from agent.commands.usage_report import usage_report
+    from agent.spending import read_spending
 
     s = hub.runtime(session_id).s
-    return Reported(usage_report(await hub.usage(session_id), s.parts.limits_of(s.route)))
+    return Reported(usage_report(await read_spending(s.parts, session_id), s.parts.limits_of(s.route)))
 
 
 async def compact(hub: Hub, session_id: str, argument: str) -> Effect:
     match argument.lower():
         case "preview":
             from agent.commands.context_report import preview
+            from agent.context.compaction import plan_of
 
-            return Reported(preview(await hub.compaction_plan(session_id), hub.context(session_id)))
+            return Reported(preview(await plan_of(hub.runtime(session_id).s), hub.context(session_id)))
         case "undo":
             await hub.undo_compaction(session_id)
             return Said("The compaction was undone.")

@@ -28,11 +28,11 @@ BY_SETTINGS = "default"
 
 async def _status(hub: Hub, session_id: str, argument: str) -> Effect:
     from agent.context.words import used_text  # a start need not pay for it
-    from agent.spending import total
+    from agent.spending import read_spending, total
 
     runtime, now = hub.runtime(session_id), time.time()
     session, route = runtime.s.session, runtime.s.route
-    used = total((await hub.usage(session_id)).session)
+    used = total((await read_spending(runtime.s.parts, session_id)).session)
     coming = runtime.model.coming
     rows = [
         ("Session", session.id),
@@ -87,7 +87,7 @@ def _folder(here: str, written: str) -> Path | None:
 
 async def _tools(hub: Hub, session_id: str, argument: str) -> Effect:
     runtime = hub.runtime(session_id)
-    known, options = runtime.s.parts.tools, runtime.s.options
+    known, options = runtime.s.parts.toolbox.tools, runtime.s.options
     verb, *names = argument.split() or [""]
     if not argument:
         rows = [

@@ -76,10 +76,13 @@ async def model(hub: Hub, session_id: str, argument: str) -> Effect:
 
 async def switch_or_ask(hub: Hub, session_id: str, route: Route, holds: Holds = Holds.SESSION) -> Effect:
     """Let another model go on, unless the person should know something first, or a turn runs."""
-    runtime, ahead = hub.runtime(session_id), await hub.switch_preflight(session_id, route)
+    from agent.context.of_session import preflight_of  # a start need not pay for it, nor for what it is shown by
+
+    runtime = hub.runtime(session_id)
+    ahead = await preflight_of(runtime.s, route)
     if not (ahead.is_worth_asking or runtime.is_busy):
         return await switch(hub, session_id, route, holds)
-    from agent.commands.context_report import switch_report  # a start need not pay for it
+    from agent.commands.context_report import switch_report
 
     return SwitchAsked(session_id, route, switch_report(runtime.s.route, ahead), holds, is_busy=runtime.is_busy)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -21,11 +21,16 @@ class Terms(Struct, frozen=True):
     window: int | None
     system: str
     stable_system: str
-    tools: Sequence[Mapping[str, object]]
+    read_tools: Callable[[], Sequence[Mapping[str, object]]]
     echoes: bool
     weights: Weights
     threshold: int | None = None
     rules: str = ""
+
+    @property
+    def tools(self) -> Sequence[Mapping[str, object]]:
+        """As a request names them; the first one to ask has them loaded."""
+        return self.read_tools()
 
     @property
     def may_resend(self) -> bool:

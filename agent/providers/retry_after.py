@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from datetime import UTC
-from email.utils import parsedate_to_datetime
 from math import isfinite
 
 MOST_S = 365 * 86_400.0  # a longer wish, such as the year 9999, is a slip
@@ -46,6 +45,8 @@ def _number(text: str) -> float | None:
 
 
 def _until(date: str) -> float | None:
+    from email.utils import parsedate_to_datetime  # ten modules that a start need not pay for
+
     try:
         moment = parsedate_to_datetime(date)
         # "-0000" gives a moment without a zone, which would be read as local time.

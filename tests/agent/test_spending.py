@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent.spending import cached_share, cost, total
+from agent.spending import cached_share, cost, read_spending, total
 from session.models import Usage
 
 
@@ -18,7 +18,7 @@ async def test_what_was_spent_is_told_by_model_and_day(bench, served):
     served.reply(text="Two.", usage=(2_000, 30))
     for text in ("a", "b"):
         await bench.ask(text)
-    spending = await bench.hub.usage(bench.session_id)
+    spending = await read_spending(bench.hub.runtime(bench.session_id).s.parts, bench.session_id)
     (line,) = spending.session
     assert (line.spent.model, line.spent.requests, line.spent.usage) == ("m", 2, Usage(input=3_000, output=50))
     (today,) = spending.days.values()
@@ -29,12 +29,12 @@ async def test_what_was_spent_is_told_by_model_and_day(bench, served):
 async def test_a_call_counts_also_where_its_server_counts_no_tokens(bench, served):
     served.reply(text="One.", usage=(0, 0))
     await bench.ask("a")
-    (line,) = (await bench.hub.usage(bench.session_id)).session
+    (line,) = (await read_spending(bench.hub.runtime(bench.session_id).s.parts, bench.session_id)).session
     assert (line.spent.requests, line.spent.usage) == (1, Usage())
 
 
 async def test_a_session_that_asked_nothing_spent_nothing(bench):
-    spending = await bench.hub.usage(bench.session_id)
+    spending = await read_spending(bench.hub.runtime(bench.session_id).s.parts, bench.session_id)
     assert (spending.session, spending.days, total(spending.session)) == ([], {}, Usage())
 
 

@@ -26,7 +26,7 @@ def of_this_turn(s: OpenSession, model: Model) -> int:
 def _body(s: OpenSession, more: list[Wire]) -> Body:
     """A call that has no result yet gets none: it runs."""
     messages = wire_messages(s.told(), s.prompt, s.route, s.parts.compatibility_for(s.route)) + more
-    tools = s.parts.tool_definitions
+    tools = s.parts.toolbox.definitions_without(frozenset())
     if s.route.api_mode is not ApiMode.RESPONSES:
         return {"messages": [one for one in messages if one.get("content") != LOST_RESULT], "tools": tools}
     said = conversation(messages, s.route, dialect_of(s.route).thoughts)

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from agent.commands.context_report import context_asked
+from agent.context.compaction import plan_of
+from agent.context.of_session import split_of
 from session.models import Approval, CallOutcome, CallResult, Finish, Message, Role, ToolCall
 from tui.screens.context import ContextScreen
 from tui.screens.report import ReportScreen
@@ -84,7 +86,7 @@ def test_context(picture: Any, model: Any, theme: str, size: tuple[int, int]):
     async def act(scene: Any) -> None:
         await answer(scene)
         runtime = scene.app.main.runtime
-        split, plan = scene.hub.context_split(runtime.id), await scene.hub.compaction_plan(runtime.id)
+        split, plan = split_of(runtime.s), await plan_of(runtime.s)
         scene.app.main.effects.follow(context_asked(split, plan, runtime.s.route, split.figure.read_at + 12))
         await scene.until(lambda: isinstance(scene.app.screen, ContextScreen))
 

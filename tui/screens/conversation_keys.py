@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from textual.screen import Screen
-
 from tui.app_of import app_of
+from tui.screens.sized import SizedScreen
 
 if TYPE_CHECKING:
     from tui.screens.main import MainScreen
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
     from tui.widgets.queue import QueueBar
 
 
-class ConversationKeys(Screen[None]):
+class ConversationKeys(SizedScreen[None]):
     """Scrolls, goes from turn to turn, lists the prompts and all there is to do, and gives the conversation the focus and takes it back."""
 
     conversations: Conversations

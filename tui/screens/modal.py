@@ -7,10 +7,12 @@ from typing import TypeVar
 from textual.await_complete import AwaitComplete
 from textual.screen import ModalScreen
 
+from tui.screens.sized import SizedScreen
+
 T = TypeVar("T")
 
 
-class Modal(ModalScreen[T]):
+class Modal(SizedScreen[T], ModalScreen[T]):
     """A screen over another one that closes itself, and nothing but itself."""
 
     def dismiss(self, result: T | None = None) -> AwaitComplete:

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 from msgspec.structs import replace
 
+from agent.context.compaction import plan_of
 from agent.context.plan import EMPTY
 from agent.context.record import column_of, record_of
 from agent.context.summary_text import END, PREFACE
@@ -115,7 +116,7 @@ async def test_a_session_without_a_word_has_nothing_to_compact_and_says_so(bench
 async def test_a_small_conversation_is_not_called_small_where_it_does_not_fit(talk, reopen, compact, strict):
     rules = "agent: {system_prompt: '" + "rule " * 20_000 + "'}"
     bench = await reopen(talk.turns(2, 50), strict.url, more=rules)
-    for told in ((await compact(bench)).error, (await bench.hub.compaction_plan("long")).why_not):
+    for told in ((await compact(bench)).error, (await plan_of(bench.hub.runtime("long").s)).why_not):
         assert "no compaction can help" in told
 
 
@@ -127,7 +128,7 @@ async def test_a_person_is_told_of_the_conversation_without_the_thinking_that_th
         talk.rows[-1] = replace(talk.rows[-1], reasoning=f"thought {number}, and so on. " * 300)
     bench = await reopen(talk, strict.url, provider="compatibility: {echo_reasoning: true}")
     figure = bench.hub.context("long")
-    plan = await bench.hub.compaction_plan("long")
+    plan = await plan_of(bench.hub.runtime("long").s)
     assert plan.before == pytest.approx(figure.used, rel=0.01)
     ended = await compact(bench)
     assert (ended.error, ended.before) == ("", figure.used)

@@ -25,9 +25,8 @@ from session.models import (
 )
 
 ROUTE = Route("p", "m", "http://127.0.0.1/v1", ApiMode.CHAT, window=200_000)
-TERMS = Terms(
-    ROUTE, 200_000, "You are hermes. Be brief.", "You are hermes.", ({"function": {"name": "look"}},), False, ROUGH
-)
+TOOLS = ({"function": {"name": "look"}},)
+TERMS = Terms(ROUTE, 200_000, "You are hermes. Be brief.", "You are hermes.", lambda: TOOLS, False, ROUGH)
 
 
 class Conversation:

@@ -140,7 +140,7 @@ def test_other_tools_and_another_prompt_count_at_once(talk, tools: bool, moves: 
     talk.asks("hi")
     talk.answers("Hi", Usage(1_000, 5))
     more = ({"function": {"name": "other", "description": LONG}},) if tools else ()
-    other = replace(talk.terms, tools=more, stable_system=LONG if tools else "")
+    other = replace(talk.terms, read_tools=lambda: more, stable_system=LONG if tools else "")
     figure = talk.meter.figure(talk.rows, talk.column, other)
     assert (figure.used > 1_005) == (moves > 0)
     assert figure.source is FigureSource.PROVIDER_PLUS_ESTIMATE

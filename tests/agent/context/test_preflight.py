@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from agent.config.settings import CompressionSettings, PriceSettings
 from agent.context.features import NONE, of_row, of_text
+from agent.context.of_session import preflight_of
 from agent.context.preflight import DEAR, Switch, preflight
 from agent.context.terms import Terms
 from agent.context.threshold import budget
@@ -28,7 +29,7 @@ TRACE = "so " * 148_333 + "."  # 445,000 characters
 
 def terms(route: Route, window: int | None = None, *, echoes: bool = False) -> Terms:
     threshold = budget(window, None, CompressionSettings()).threshold if window else None
-    return Terms(replace(route, window=window), window, "", "", (), echoes, ROUGH, threshold)
+    return Terms(replace(route, window=window), window, "", "", tuple, echoes, ROUGH, threshold)
 
 
 def switched(
@@ -164,9 +165,9 @@ async def test_G10_before_a_switch_in_a_session_its_own_conversation_is_measured
     served.reply(text="a word, and another. " * 4_000, usage=(3_000, 20_000))
     await bench.ask("tell me a story")
     current = bench.hub.runtime(bench.session_id).s.route
-    small = await bench.hub.switch_preflight(bench.session_id, replace(current, model="small", window=8_192))
+    small = await preflight_of(bench.hub.runtime(bench.session_id).s, replace(current, model="small", window=8_192))
     assert (small.fits, small.is_worth_asking) == (False, True)
-    large = await bench.hub.switch_preflight(bench.session_id, replace(current, model="large", window=200_000))
+    large = await preflight_of(bench.hub.runtime(bench.session_id).s, replace(current, model="large", window=200_000))
     assert (large.used, large.fits, large.is_worth_asking) == (small.used, True, False)
     assert large.cost == 0.0  # the server is on this machine
     assert bench.hub.runtime(bench.session_id).s.route == current

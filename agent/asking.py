@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from agent.context.checkpoint import may_compact_on_server
 from agent.events import TurnEvent, UsageRead
+from agent.ledger import account
 from agent.open_session import OpenSession
 from agent.providers.base import ErrorKind, ModelRequest, ProviderError, Reply, Restarting
 from agent.request import wire_messages
 from agent.route import merged
 from session.models import Finish, Level, Route, Usage
-from session.usage import day_of
 
 
 async def choose_route(s: OpenSession) -> AsyncGenerator[TurnEvent, None]:
@@ -96,12 +95,6 @@ def _answered(reply: Reply | None) -> Reply:
             usage=reply.usage if reply is not None else None,
         )
     return reply
-
-
-async def account(s: OpenSession, route: Route, usage: Usage, task: str = "") -> None:
-    """Put a request that left no row behind into the ledger; `task` as the ledger names it."""
-    day = day_of(time.time())
-    await s.write(lambda tables: tables.usage.add(s.id, route.provider, route.model, day, task, usage))
 
 
 async def _spend(s: OpenSession, route: Route, usage: Usage) -> TurnEvent:

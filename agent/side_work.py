@@ -7,7 +7,6 @@ import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from typing import TypeVar
 
-from agent.context.compaction import STOPPED
 from agent.events import CompactionEnded, CompactionStarted, Notice, TurnEvent
 from agent.open_session import OpenSession
 from agent.prompt_queue import PromptQueue
@@ -18,6 +17,8 @@ from session.errors import UserError
 from session.models import Level
 
 T = TypeVar("T")
+
+STOPPED = "The compaction was stopped; the conversation is as it was."
 
 log = logging.getLogger(__name__)
 

@@ -13,8 +13,8 @@ from contextlib import aclosing
 
 from msgspec.structs import replace
 
-from agent.asking import account
 from agent.events import SessionNamed
+from agent.ledger import account
 from agent.open_session import OpenSession
 from agent.providers.base import ModelRequest, ProviderError, Reply, Restarting
 from session.errors import UserError

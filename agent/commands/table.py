@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from agent.commands.report import Figures, Part, Report
 from agent.commands.suggestions import Suggestion
-from agent.context.split import ContextSplit
 from agent.hub import Hub
 from agent.image_files import ImageFile
 from agent.rewinding import Preview
 from agent.session_model import Holds
 from agent.stored_sessions import Goes
 from session.models import Level, Route
+
+if TYPE_CHECKING:
+    from agent.context.split import ContextSplit
 
 
 class When(StrEnum):

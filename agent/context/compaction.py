@@ -47,7 +47,6 @@ from session.tables import Tables
 
 T = TypeVar("T")
 
-STOPPED = "The compaction was stopped; the conversation is as it was."
 UNDONE = "The compaction was undone: {what} back. From now on only /compact compacts this conversation."
 OUTLINED = "{reason} An outline of the last of it stands in its place instead of a summary."
 LEAST_ASKED = 2_000  # tokens of a conversation, below which nothing is gained

@@ -11,12 +11,12 @@ from typing import cast
 
 from msgspec import Struct
 
-from agent.asking import account
 from agent.context.features import of_text
 from agent.context.plan import CompactionPlan
 from agent.context.quoted import cut, quoted
 from agent.context.record import Failure
 from agent.context.summary_text import summary_in
+from agent.ledger import account
 from agent.open_session import OpenSession
 from agent.providers.base import ErrorKind, ModelRequest, ProviderError, Reply, Restarting
 from agent.route import auxiliary_route

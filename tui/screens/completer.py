@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent.commands.suggestions import Suggestion
 from agent.hub import Hub
-from agent.workspace_files import WorkspaceFiles, paths_like
+
+if TYPE_CHECKING:
+    from agent.workspace_files import WorkspaceFiles
 
 
 class SessionCompleter:
@@ -24,12 +27,16 @@ class SessionCompleter:
         return suggest(self._hub, self._shown(), line)
 
     async def files(self, written: str) -> Sequence[str]:
+        from agent.workspace_files import WorkspaceFiles  # a start need not pay for it
+
         folder = self._folder
         if self._files is None or self._files.root != folder:
             self._files = WorkspaceFiles(folder)
         return await self._files.like(written)
 
     async def paths(self, written: str) -> Sequence[str]:
+        from agent.workspace_files import paths_like
+
         return await paths_like(written, self._folder)
 
     @property

@@ -93,7 +93,7 @@ def first_turn_jobs() -> Sequence[Callable[[], None]]:
 
 
 def _turn() -> None:
-    for name in ("agent.turn", "agent.tools.registry", "agent.commands.completion"):
+    for name in ("agent.turn", "agent.prompt_files", "agent.tools.registry", "agent.commands.completion"):
         import_module(name)
 
 
@@ -105,6 +105,8 @@ def _screens() -> None:
 def _client() -> None:
     from agent.providers.http import rehearse
 
+    for name in ("retry", "keyed", "chat"):
+        import_module(f"agent.providers.{name}")
     rehearse()
 
 

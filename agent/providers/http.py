@@ -134,6 +134,7 @@ def rehearse(typed: ApiMode | None = None) -> None:
 
     failures()
     asyncio.run(run())
+    _http_client(Endpoint("https://localhost/v1"))  # with what a connection needs, and the certificates
 
 
 def _asked(client: AsyncOpenAI, typed: ApiMode | None) -> AbstractAsyncContextManager[Incoming]:
@@ -215,9 +216,17 @@ async def _follow(watch: Watch, step: str, about: dict[str, object]) -> None:
             pass
 
 
-def _certificates(ca_file: str) -> ssl.SSLContext | bool:
+@cache
+def _trusted() -> ssl.SSLContext:
+    """What this machine trusts, read once: it takes 50 ms, and a client would read it for itself and for each proxy."""
+    import httpx2
+
+    return httpx2.create_ssl_context()
+
+
+def _certificates(ca_file: str) -> ssl.SSLContext:
     if not ca_file:
-        return True
+        return _trusted()
     try:
         return ssl.create_default_context(cafile=ca_file)
     except OSError as failure:  # of which SSLError is one: the file holds no certificate

@@ -25,6 +25,7 @@ from agent.providers.base import Delta, ModelRequest, Provider, ProviderError, R
 from agent.providers.quotas import Limit, limits_in
 
 KEPT = 200  # exchanges in memory
+QUIET_S = 0.3  # the end of an answer is shown first, and a thread that begins to write would hold that up
 FILE_BYTES = 500_000  # a larger file makes room for a new one; one older is kept
 
 log = logging.getLogger(__name__)
@@ -123,6 +124,7 @@ class WireLog:
         self._kept: deque[Exchange] = deque(maxlen=KEPT)
         self._unwritten: list[Exchange] = []
         self._writing: asyncio.Task[None] | None = None
+        self._is_hurried = asyncio.Event()
         self._limits: dict[str, Sequence[Limit]] = {}  # by provider, as it told them last
 
     def limits(self, provider: str) -> Sequence[Limit]:
@@ -145,10 +147,14 @@ class WireLog:
             self._writing = asyncio.create_task(self._write())
 
     async def flush(self) -> None:
+        self._is_hurried.set()
         if self._writing is not None:
             await self._writing
 
     async def _write(self) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(QUIET_S):
+                await self._is_hurried.wait()
         while self._unwritten:
             lines = b"".join(msgspec.json.encode(one) + b"\n" for one in self._unwritten)
             self._unwritten = []

@@ -98,6 +98,7 @@ class ApprovalScreen(ChoosingScreen[None]):
         self._caution = Static(id="caution", markup=False)
         self._warned = self._told_why = ""  # what the rows above the text say
         self._literal: _Literal | None = None
+        self._fitted = 0, 0  # the width of the box and the lines of the text that `_fit` knew
         self._is_cut = False  # some of it is to be read by scrolling
         self._is_turned = False  # on a low screen the facts have the place of the change
         self._change = _change_of(self.details)
@@ -132,7 +133,12 @@ class ApprovalScreen(ChoosingScreen[None]):
 
     def on_resize(self, event: events.Resize) -> None:
         self._fit()
-        self.call_after_refresh(self._fit)  # the box has its new width by then
+
+    def laid_out(self) -> None:
+        if self._fitted != (self._box.content_size.width, self._text.line_count):
+            self._fit()
+        self._tell()
+        self._tell_time()
 
     def on_screen_resume(self) -> None:
         self.sync(self.request.session_id)
@@ -259,6 +265,7 @@ class ApprovalScreen(ChoosingScreen[None]):
         """The text takes what the rest leaves, so that the choices are always in sight."""
         size = app_of(self).size
         is_low = size.height < self.LOW
+        self._fitted = self._box.content_size.width, self._text.line_count
         width = max(1, self._box.content_size.width or size.width * 92 // 100 - 4)
         warned = self._rows(self._warned, width)
         most, why = (1, 1) if is_low else (3, 2 + (self._change is not None))
@@ -286,7 +293,6 @@ class ApprovalScreen(ChoosingScreen[None]):
             facts = [line.plain for line in fact_lines(self._facts.facts, width - 3)] if is_low else []
             self._text.put(self._literal.text, "\n".join([*facts, *self._literal.scripts]))
         self._tell()
-        self.call_after_refresh(self._tell_time)
 
     def _facts_beside(self, *, is_why_cut: bool, is_cut: bool) -> Iterator[Fact]:
         """What is known of the call, and in full what the rows above it have no room for."""
@@ -309,7 +315,7 @@ class ApprovalScreen(ChoosingScreen[None]):
 
     def _tell(self) -> None:
         if not self.is_armed:
-            self._state.update(Content("wait… answers count after a quiet moment"))
+            self._state.update(Content("wait… answers count after a quiet moment"), layout=False)
             return
         pages = "{approval.page_up approval.page_down}"
         more = f"{pages} read all {self._text.line_count:,} lines" if self._is_cut else ""
@@ -318,7 +324,7 @@ class ApprovalScreen(ChoosingScreen[None]):
             more = "{approval.page_down} reads on"
         decides, denies = "{approval.decide} decides", "{approval.deny} denies"
         moves = "{approval.above approval.below} move"
-        self._state.update(Content(hint(self, width, decides, denies, more, moves)))
+        self._state.update(Content(hint(self, width, decides, denies, more, moves)), layout=False)
 
 
 def _clipped(text: str, width: int, rows: int) -> str:

@@ -79,6 +79,9 @@ class AlwaysStep(ApprovalStep):
         # After the base class, which knows nothing of how many rows there are.
         self.call_after_refresh(self._fit, event.size.height)
 
+    def laid_out(self) -> None:
+        self._tell()
+
     def take(self, index: int) -> None:
         if index == self._save:
             rules = tuple(offer.rule for offer in self._picked())
@@ -137,13 +140,12 @@ class AlwaysStep(ApprovalStep):
         self.set_class(is_low, "-low")
         self.answers.is_flat = is_low
         self._text.styles.max_height = max(1, height - (4 if is_low else rows + 8))
-        self.call_after_refresh(self._tell)
 
     def _tell(self) -> None:
         if not self.is_armed:
-            self._state.update(Content("wait… keys count after a quiet moment"))
+            self._state.update(Content("wait… keys count after a quiet moment"), layout=False)
             return
-        self._state.update(Content(hint(self, self._state.size.width, *KEYS)))
+        self._state.update(Content(hint(self, self._state.size.width, *KEYS)), layout=False)
 
 
 def _covered(offer: Offer) -> str:

@@ -96,6 +96,9 @@ class WordsStep(ApprovalStep):
         if not self._is_at_answers:
             self.call_after_refresh(self.field.focus)  # it was lost while nothing was shown
 
+    def laid_out(self) -> None:
+        self.tell()
+
     def on_text_area_changed(self) -> None:
         self.look()
 
@@ -143,7 +146,7 @@ class WordsStep(ApprovalStep):
         self.tell()
 
     def tell(self) -> None:
-        self._state.update(Content(hint(self, self._state.size.width, *self._told())))
+        self._state.update(Content(hint(self, self._state.size.width, *self._told())), layout=False)
 
     def field_keys(self) -> tuple[str, ...]:
         raise NotImplementedError
@@ -161,7 +164,6 @@ class WordsStep(ApprovalStep):
     def _fit(self, height: int) -> None:
         self.field.rows = max(1, height - 5 if height < self.LOW else height - 13)
         self.field.refresh(layout=True)
-        self.call_after_refresh(self.tell)  # the row has its new width by then
 
 
 class ReasonStep(WordsStep):

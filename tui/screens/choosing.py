@@ -8,6 +8,7 @@ from typing import ClassVar, TypeVar
 from textual import events
 from textual.geometry import Size
 from textual.reactive import reactive
+from textual.screen import Screen
 from textual.timer import Timer
 
 from agent.literal import visible
@@ -59,9 +60,13 @@ class ChoosingScreen(Modal[T]):
         """Decide. Called only while armed and for an answer that can be taken."""
         raise NotImplementedError
 
+    def laid_out(self) -> None:
+        """Tell anew what depends on the room there is. It must come to rest: what it changes may be laid out again."""
+
     def on_mount(self) -> None:
         self.watch(app_of(self), "app_focus", self._wait_anew, init=False)
         self.call_after_refresh(self._wait_anew)
+        self.screen_layout_refresh_signal.subscribe(self, self._hear_of_layout)
 
     def on_resize(self, event: events.Resize) -> None:
         is_low = event.size.height < self.LOW
@@ -108,6 +113,9 @@ class ChoosingScreen(Modal[T]):
     def may_arm(self) -> bool:
         """Whether all is there that is decided on."""
         return not self.has_class("-too-small")
+
+    def _hear_of_layout(self, screen: Screen[object]) -> None:
+        self.laid_out()
 
     def _is_stray(self, event: events.Key) -> bool:
         if event.key in self.active_bindings:

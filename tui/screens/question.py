@@ -96,7 +96,9 @@ class QuestionScreen(ChoosingScreen[None]):
 
     def on_resize(self, event: events.Resize) -> None:
         self._fit(event.size.height)
-        self.call_after_refresh(self._tell)
+
+    def laid_out(self) -> None:
+        self._tell()
 
     def on_screen_resume(self) -> None:
         self.sync(self.request.session_id)
@@ -198,14 +200,14 @@ class QuestionScreen(ChoosingScreen[None]):
 
     def _tell(self) -> None:
         if not self.is_armed:
-            self._state.update(Content("wait… answers count after a quiet moment"))
+            self._state.update(Content("wait… answers count after a quiet moment"), layout=False)
             return
         lacks_text = self.answers.marked == self._own_words and not self._field.text.strip()
         answers = "write an answer" if lacks_text else "{question.decide} answers"
         is_cut, pages = self._text.line_count > self._text_rows, "{question.page_up question.page_down}"
         more = f"{pages} read all {self._text.line_count} lines" if is_cut else ""
         keys = answers, "{question.decline} gives none", more, "{question.above question.below} move"
-        self._state.update(Content(hint(self, self._state.size.width, *keys)))
+        self._state.update(Content(hint(self, self._state.size.width, *keys)), layout=False)
 
 
 def _told(question: ask_user.Question) -> str:

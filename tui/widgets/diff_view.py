@@ -45,6 +45,7 @@ class DiffView(ScrollView, can_focus=False):
     DiffView {
         height: auto; max-height: 1fr; background: $background;
         scrollbar-size-vertical: 1; scrollbar-background: $background; overflow-x: hidden;
+        scrollbar-gutter: stable;  /* it wraps the same with a scrollbar and without */
         & > .diff--number { color: $foreground 55%; }
         & > .diff--gap { color: $foreground 68%; }
         & > .diff--removed { background: $error 16%; }

@@ -22,7 +22,10 @@ class LiteralView(ScrollView, can_focus=False):
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"literal-view--below"}
     DEFAULT_CSS = """
-    LiteralView { height: auto; max-height: 1fr; background: $surface; scrollbar-size-vertical: 1; overflow-x: hidden; }
+    LiteralView {
+        height: auto; max-height: 1fr; background: $surface; overflow-x: hidden;
+        scrollbar-size-vertical: 1; scrollbar-gutter: stable;  /* it wraps the same with a scrollbar and without */
+    }
     LiteralView > .literal-view--below { color: $foreground 68%; background: $panel; }
     """
 
@@ -53,7 +56,7 @@ class LiteralView(ScrollView, can_focus=False):
         self.refresh(layout=True)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        return len(self._wrap(width))
+        return len(self._wrap(width - self.scrollbar_gutter.width))
 
     def on_resize(self, event: Resize) -> None:
         self._lay_out()

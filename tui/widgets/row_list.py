@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import accumulate
 from typing import ClassVar
 
@@ -78,8 +78,16 @@ class RowList(ScrollView):
         """The first line of the marked row, 0 where none is marked."""
         return self._tops[self._index[self._marked]] if self._marked in self._index else 0
 
-    def put_rows(self, rows: Sequence[Row]) -> None:
-        """Show these. The mark stays on its row, else it goes to the first."""
+    def put_rows(self, rows: Sequence[Row], changed: Collection[str] | None = None) -> None:
+        """Show these. The mark stays on its row, else it goes to the first.
+
+        `changed` are the keys of those that look different, where that is known: the same rows in the same places are
+        not drawn again then.
+        """
+        if changed is not None and rows == self._rows:
+            for key in changed:
+                self.redraw(key)
+            return
         self._rows = rows
         self._tops = list(accumulate((row.height for row in rows), initial=0))
         self._index = {row.key: place for place, row in enumerate(rows) if row.key}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 
 from textual import events
 from textual.content import Content
@@ -112,7 +112,7 @@ class SessionList(RowList):
         self._places.setdefault(id_, line.session.last_activity_at)
         if known is None or _stands_otherwise(known, line):
             self._sought.pop(id_, None)
-            self._arrange()
+            self._arrange([id_])
             if id_ == self._shown and not self.has_focus:
                 self.mark(id_)
         elif known != line:
@@ -123,7 +123,7 @@ class SessionList(RowList):
         """A turn began there."""
         self._places[session_id] = time.time()
         if session_id in self._known:
-            self._arrange()
+            self._arrange([])
 
     def drop(self, session_id: str) -> None:
         """A session that belongs into the list no more."""
@@ -235,8 +235,9 @@ class SessionList(RowList):
             }
         else:
             self._sought = {}
+        changed = [id_ for id_, line in known.items() if line != self._known.get(id_)]
         self._known = known
-        self._arrange()
+        self._arrange(changed)
         self._run_clock()
 
     def _place_of(self, line: SessionLine) -> float:
@@ -244,13 +245,13 @@ class SessionList(RowList):
         at = self._places.get(line.session.id, 0.0)
         return at if at and line.state in BUSY else max(at, line.session.last_activity_at)
 
-    def _arrange(self) -> None:
-        """Put the sessions in order again."""
+    def _arrange(self, changed: Collection[str] | None = None) -> None:
+        """Put the sessions in order again; `changed` are those that look different, None for all."""
         placed = (Placed(line.session, self._places[id_]) for id_, line in self._known.items())
         self._groups = grouped(placed, self.grouping, time.time())
-        self._lay_rows()
+        self._lay_rows(changed)
 
-    def _lay_rows(self) -> None:
+    def _lay_rows(self, changed: Collection[str] | None = None) -> None:
         """Those that are looked for, in their order."""
         words = self.filter_text.casefold().split()
         rows: list[Row] = []
@@ -260,7 +261,7 @@ class SessionList(RowList):
                 rows.append(Row("", 1, group.name))
                 rows += [Row(id_, SESSION_LINES) for id_ in found]
         at, before = self.scroll_offset.y, self.marked_top
-        self.put_rows(rows)
+        self.put_rows(rows, changed)
         moved = self.marked_top - before if self.has_focus else 0  # the row that the keys are on stays where it is
         self.scroll_to(y=max(0, at + moved), animate=False, force=True)
 

@@ -144,7 +144,7 @@ def test_textual_is_loaded_with_its_settings_and_the_environment_of_children_is_
     )
     _, written = in_terminal(hermes, program=(sys.executable, "-c", code))
     assert b"given False" in written
-    assert b"120 none" in written
+    assert b"240 none" in written
 
 
 def test_the_log_is_private_and_can_be_shown(hermes: Command) -> None:

@@ -64,6 +64,8 @@ def pytest_configure(config: pytest.Config) -> None:
         # Under nohup or behind an "&" these are ignored, and every program that a test starts would inherit that.
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, _take_no_notice)
+    # Also where the environment keeps Python from writing bytecode: rewriting all asserts takes each worker 9 s.
+    sys.dont_write_bytecode = False
     sys.addaudithook(_keep_out)
 
 

@@ -200,11 +200,11 @@ def test_folding_in_pieces_is_bounded_without_a_line_end():
     ],
 )
 def test_hostile_text_takes_linear_time(unit):
-    text = unit * (1_000_000 // len(unit))
+    text = unit * (300_000 // len(unit))
     for literal in (visible, plain_output, caution, lambda t: visible(t, fold_blanks=True)):
         started = time.process_time()
         literal(text)
-        assert time.process_time() - started < 2.5
+        assert time.process_time() - started < 0.75
 
 
 @pytest.mark.parametrize("text", ["a" * 300_000, "a.-" * 100_000, "xn-" * 100_000, "\r" * 300_000 + "x"])

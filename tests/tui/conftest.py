@@ -21,6 +21,7 @@ from uuid import UUID
 
 import pytest
 from msgspec.structs import replace
+from textual._context import visible_screen_stack
 from textual.pilot import Pilot
 
 from agent.hub import Hub
@@ -146,7 +147,11 @@ class Scene:
 
     @property
     def text(self) -> str:
-        """What stands on the screen."""
+        """What stands on the screen.
+
+        A screen keeps how it was last drawn, for the picture too: without the screens behind it nothing would be there.
+        """
+        visible_screen_stack.set(self.app._background_screens)
         return "\n".join(strip.text for strip in self.app.screen._compositor.render_strips())
 
     def told(self, title: str) -> SessionLine:
@@ -158,6 +163,23 @@ class Scene:
         """Whether the status row has heard of all that is stored."""
         status = self.app.main.status_bar._status
         return status is not None and status.context == self.hub.context(self.app.main.runtime.id)
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether nobody has anything to hear, to lay out or to draw."""
+        screen = self.app.screen
+        nodes = [node for shown in self.app.screen_stack for node in shown.walk_children(with_self=True)]
+        is_heard = all(node._message_queue.empty() and not node._next_callbacks for node in [self.app, *nodes])
+        waits = screen._layout_required, screen._scroll_required, screen._repaint_required, screen._callbacks
+        return is_heard and not any(waits) and not screen._dirty_widgets and self.app._resize_event is None
+
+    async def rest(self) -> None:
+        """Until all that was begun is drawn: what one hears another may have to hear next."""
+        async with asyncio.timeout(WAIT_S):
+            turns = 0
+            while turns < 5:
+                await self.pilot.pause(0)
+                turns = turns + 1 if self.is_at_rest else 0
 
     async def send(self, text: str) -> None:
         self.app.main.composer.insert(text)
@@ -216,6 +238,7 @@ def picture(tmp_path: Path, snap_compare: Callable[..., bool], monkeypatch: pyte
             app.main.conversations.view.formatting_ready()
             if act is not None:
                 await act(scene)
+            await scene.rest()
 
         try:
             return snap_compare(app, terminal_size=size, run_before=prepare)

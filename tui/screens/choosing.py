@@ -66,7 +66,7 @@ class ChoosingScreen(Modal[T]):
     def on_mount(self) -> None:
         self.watch(app_of(self), "app_focus", self._wait_anew, init=False)
         self.call_after_refresh(self._wait_anew)
-        self.screen_layout_refresh_signal.subscribe(self, self._hear_of_layout)
+        self.screen_layout_refresh_signal.subscribe(self, self._hear_of_layout)  # pyright: ignore[reportUnknownMemberType]
 
     def on_resize(self, event: events.Resize) -> None:
         is_low = event.size.height < self.LOW

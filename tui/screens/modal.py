@@ -12,7 +12,7 @@ from tui.screens.sized import SizedScreen
 T = TypeVar("T")
 
 
-class Modal(SizedScreen[T], ModalScreen[T]):
+class Modal(ModalScreen[T], SizedScreen[T]):  # in this order: Textual takes styles from the first alone
     """A screen over another one that closes itself, and nothing but itself."""
 
     def dismiss(self, result: T | None = None) -> AwaitComplete:

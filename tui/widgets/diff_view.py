@@ -44,8 +44,9 @@ class DiffView(ScrollView, can_focus=False):
     DEFAULT_CSS = """
     DiffView {
         height: auto; max-height: 1fr; background: $background;
-        scrollbar-size-vertical: 1; scrollbar-background: $background; overflow-x: hidden;
+        scrollbar-background: $background; overflow-x: hidden;
         scrollbar-gutter: stable;  /* it wraps the same with a scrollbar and without */
+        scrollbar-size: 0 1;  /* Textual adds the lower one to the height, though there is none */
         & > .diff--number { color: $foreground 55%; }
         & > .diff--gap { color: $foreground 68%; }
         & > .diff--removed { background: $error 16%; }

@@ -24,7 +24,8 @@ class LiteralView(ScrollView, can_focus=False):
     DEFAULT_CSS = """
     LiteralView {
         height: auto; max-height: 1fr; background: $surface; overflow-x: hidden;
-        scrollbar-size-vertical: 1; scrollbar-gutter: stable;  /* it wraps the same with a scrollbar and without */
+        scrollbar-gutter: stable;  /* it wraps the same with a scrollbar and without */
+        scrollbar-size: 0 1;  /* Textual adds the lower one to the height, though there is none */
     }
     LiteralView > .literal-view--below { color: $foreground 68%; background: $panel; }
     """

@@ -5,12 +5,14 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import signal
+import socket
 import socketserver
 import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,13 +25,64 @@ from session.models import Finish, Message, Role, Session, TitleSource
 WAIT_S = 45  # half of a start is work, and the machine may be busy
 
 
+class Forks:
+    """Runs `hermes` as forks of a process that has imported it: real processes, without most of the work of a start."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._runs = folder, itertools.count(1)
+        self._environ = dict(os.environ)
+        self._listening = socket.socket(socket.AF_UNIX)
+        self._listening.bind(str(folder / "forks"))
+        self._listening.listen()
+        place = self._listening.fileno()
+        command = [sys.executable, "-P", str(Path(__file__).with_name("forked_hermes.py")), str(place)]
+        self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=[place], cwd=folder)
+
+    def close(self) -> None:
+        self._process.terminate()
+        self._process.wait()
+        self._listening.close()
+
+    def may_run(self, environ: Mapping[str, str]) -> bool:
+        """Whether nothing differs that Python itself reads as it starts."""
+        changed = {name for name, _ in environ.items() ^ self._environ.items()}
+        return not any(name.startswith(("PYTHON", "LANG", "LC_")) for name in changed)
+
+    def run(
+        self, arguments: Sequence[object], environ: Mapping[str, str], cwd: Path
+    ) -> subprocess.CompletedProcess[bytes]:
+        number = next(self._runs)
+        out, err = self._folder / f"out-{number}", self._folder / f"err-{number}"
+        files = {"out": str(out), "err": str(err), "cwd": str(cwd)}
+        run = {"arguments": [str(one) for one in arguments], "environ": dict(environ), **files}
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(WAIT_S)
+            connection.connect(str(self._folder / "forks"))
+            connection.sendall(json.dumps(run).encode() + b"\n")
+            with connection.makefile() as told:
+                pid = int(told.readline())
+                try:
+                    code = int(told.readline())
+                except TimeoutError:
+                    os.kill(pid, signal.SIGKILL)
+                    raise
+        return subprocess.CompletedProcess(run["arguments"], code, out.read_bytes(), err.read_bytes())
+
+
+@pytest.fixture(scope="session")
+def forks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forks]:
+    forks = Forks(tmp_path_factory.mktemp("forks"))
+    yield forks
+    forks.close()
+
+
 class Command:
     """`hermes` with a home of its own. `environ` may be changed before a run."""
 
     path = Path(sys.executable).with_name("hermes")
 
-    def __init__(self, home: Path, cwd: Path) -> None:
-        self.home, self.cwd = home, cwd
+    def __init__(self, home: Path, cwd: Path, forks: Forks) -> None:
+        self.home, self.cwd, self._forks = home, cwd, forks
         self.environ = {**os.environ, "HERMES_HOME": str(home)}
         self.configure()
 
@@ -43,6 +96,8 @@ class Command:
         )
 
     def run(self, *arguments: str, **options: Any) -> subprocess.CompletedProcess[bytes]:
+        if not options.keys() - {"cwd"} and self._forks.may_run(self.environ):
+            return self._forks.run(arguments, self.environ, options.get("cwd", self.cwd))
         options = {"stdin": subprocess.DEVNULL, "env": self.environ, "cwd": self.cwd, **options}
         if "input" in options:
             del options["stdin"]
@@ -82,10 +137,10 @@ class Command:
 
 
 @pytest.fixture
-def hermes(hermes_home: Path, tmp_path: Path) -> Command:
+def hermes(hermes_home: Path, tmp_path: Path, forks: Forks) -> Command:
     cwd = tmp_path / "work"
     cwd.mkdir()
-    return Command(hermes_home, cwd)
+    return Command(hermes_home, cwd, forks)
 
 
 class Done(NamedTuple):

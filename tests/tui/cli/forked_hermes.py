@@ -1,7 +1,7 @@
-"""Runs `hermes` in a fork of this process, which has imported what a command needs: half of a start is imports.
+"""Runs `hermes` in forks of this process, which has imported what its commands need: most of a short run is imports.
 
-The socket of its argument takes the JSON of a run with its three standard files; it gives back the process's id, and how
-it ended.
+Each connection to the socket, whose number is the argument, is a run: a line of JSON comes in, and the process's id and
+then its exit code go out.
 """
 
 from __future__ import annotations
@@ -11,40 +11,39 @@ import gc
 import importlib
 import json
 import os
-import signal
 import socket
 import sys
 import threading
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
-LONGEST = 4_000_000  # of an environment with its arguments
-HEAVY = ("openai", "httpx", "yaml", "ruamel.yaml", "agent.open", "agent.hub", "agent.profiles", "agent.providers.chat")
+COMMANDS = Path(__file__).parents[3] / "tui" / "cli"
+HEAVY = ("openai", "httpx", "ruamel.yaml", "agent.open", "agent.hub", "agent.profiles", "agent.providers.chat")
 
 
-def preload() -> None:
-    commands = Path(__file__).parents[3] / "tui" / "cli"
-    names = [".".join(path.relative_to(commands.parents[1]).with_suffix("").parts) for path in commands.rglob("*.py")]
-    for name in (*HEAVY, *names):
-        if not name.endswith(("__main__", "_page")):
+def import_all() -> None:
+    names = [".".join(path.relative_to(COMMANDS.parents[1]).with_suffix("").parts) for path in COMMANDS.rglob("*.py")]
+    for name in (*HEAVY, *sorted(names)):
+        if not name.endswith(("__", "_page")):
             with suppress(ModuleNotFoundError):
                 importlib.import_module(name)
     gc.collect()
     gc.freeze()
 
 
-def become_hermes(run: dict[str, Any], files: list[int]) -> None:
-    """What a start of the command does behind the imports."""
-    for number, file in enumerate(files):
+def become_hermes(run: dict[str, Any]) -> NoReturn:
+    """All that a start of the command does behind the imports."""
+    writing = os.O_WRONLY | os.O_CREAT
+    for number, (path, way) in enumerate([(os.devnull, os.O_RDONLY), (run["out"], writing), (run["err"], writing)]):
+        file = os.open(path, way)
         os.dup2(file, number)
-    os.closerange(3, 64)
+        os.close(file)
     os.chdir(run["cwd"])
     os.environ.clear()
     os.environ.update(run["environ"])
     time.tzset()
-    sys.stdout.reconfigure(line_buffering=os.isatty(1))
     sys.argv = ["hermes", *run["arguments"]]
     from tui.cli.main import main
 
@@ -52,35 +51,29 @@ def become_hermes(run: dict[str, Any], files: list[int]) -> None:
     threading._shutdown()
     atexit._run_exitfuncs()
     sys.stdout.flush()
-    os._exit(code)  # taking the imported modules apart would copy most of the process
+    os._exit(code)  # an orderly end would copy the whole process, to take its modules apart
 
 
-def serve_run(connection: socket.socket) -> None:
-    data, files, _, _ = socket.recv_fds(connection, LONGEST, 3)
-    while not data.endswith(b"\n"):
-        data += connection.recv(LONGEST)
+def serve_run(connection: socket.socket) -> NoReturn:
+    with connection.makefile() as asked:
+        run = json.loads(asked.readline())
     pid = os.fork()
     if pid == 0:
-        return become_hermes(json.loads(data), files)
-    for file in files:
-        os.close(file)
+        connection.close()
+        become_hermes(run)
     connection.sendall(b"%d\n" % pid)
     connection.sendall(b"%d\n" % os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
     os._exit(0)
 
 
 def main() -> None:
-    listening = socket.socket(socket.AF_UNIX)
-    listening.bind(sys.argv[1])
-    listening.listen()
-    preload()
-    signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
+    import_all()
+    listening = socket.socket(fileno=int(sys.argv[1]))
     while True:
         connection, _ = listening.accept()
         if os.fork() == 0:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
             listening.close()
-            return serve_run(connection)
+            serve_run(connection)
         connection.close()
         with suppress(ChildProcessError):
             while os.waitpid(-1, os.WNOHANG)[0]:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import force_setattr, replace
+from textual import _wait as waiting
 from textual.pilot import Pilot
 
 from agent.approvals.details import NO_DETAILS, Details, encoded
@@ -23,7 +24,11 @@ from session.models import ApprovalRequest, Finish, ToolCall, Usage
 from tui.app import HermesApp
 
 WAIT_S = 15
+# After each key a test waits until the app rests. Textual looks every 20 ms, twice for a key: half the time of all tests.
+LOOK_S, RESTS_S = 0.005, 0.0005
 QUIET_MS = 150  # shorter than a person's, so that the tests are quick; the rule is the same
+
+waiting.SLEEP_GRANULARITY, waiting.SLEEP_IDLE = LOOK_S, RESTS_S
 
 
 class Script:
@@ -114,6 +119,12 @@ class Desk:
 
     async def press(self, *keys: str) -> None:
         await self.pilot.press(*keys)
+
+    async def resize(self, width: int, height: int) -> None:
+        """Another size of the terminal, which the screen has taken in."""
+        await self.pilot.resize_terminal(width, height)
+        await self.until(lambda: self.app.screen.size == (width, height))
+        await self.pilot.pause()
 
     async def until(self, holds: Callable[[], object]) -> None:
         """Wait for it; where it does not come, say what the screen was."""

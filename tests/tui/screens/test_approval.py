@@ -311,11 +311,11 @@ async def test_what_cannot_be_shown_cannot_be_decided(desk, script, size: tuple[
     async with desk() as d:
         await ask(d, script, "touch a")
         await d.asked()
-        await d.pilot.resize_terminal(*size)
+        await d.resize(*size)
         await d.pilot.pause(QUIET_S * 2)
         await d.press("1", "enter")
         assert not approvals(d) and "Run this" not in d.text
-        await d.pilot.resize_terminal(110, 32)
+        await d.resize(110, 32)
         await d.asked()
         assert "touch a" in d.text
         await d.press("1")
@@ -328,7 +328,7 @@ async def test_a_resize_begins_the_quiet_time_anew(desk, script):
         await ask(d, script, "touch a")
         await d.asked()
         d.arm_late()
-        await d.pilot.resize_terminal(80, 24)
+        await d.resize(80, 24)
         assert not d.app.screen.is_armed
 
 

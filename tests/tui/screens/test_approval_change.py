@@ -76,7 +76,7 @@ async def test_a_resize_lays_the_change_out_anew(desk):
         answer = d.asks("a.py", change("first = 1\nold = 2\n", "first = 1\nnew = 2\n"), "patch")
         await d.asked()
         for cells in (70, 130, 40, 119, 120):
-            await d.pilot.resize_terminal(cells, 24)
+            await d.resize(cells, 24)
             await d.until(lambda is_split=cells >= 120: splits(d) == [is_split])
         await d.asked()
         answer.cancel()

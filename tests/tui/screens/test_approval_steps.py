@@ -243,8 +243,8 @@ async def test_C22_editing_keys_in_the_reason_decide_nothing(desk):
     async with desk() as d:
         answer = d.asks("true")
         await step(d, ReasonStep, "6")
+        d.arm_late()
         await d.press("a", "b", "c", "left", "backspace", "delete", "shift+tab", "1", "home", "end", "space", "y")
-        await d.pilot.pause(0.3)
         assert not answer.done()
         answer.cancel()
 
@@ -409,7 +409,7 @@ async def test_every_step_survives_any_size(desk, size):
         for key, kind in (("3", AlwaysStep), ("4", EditStep), ("6", ReasonStep)):
             await step(d, kind, key)
             for other in ((20, 6), (160, 50), (1, 1), size):
-                await d.pilot.resize_terminal(*other)
+                await d.resize(*other)
             await d.asked()
             assert "│" in d.text
             await d.press("escape")

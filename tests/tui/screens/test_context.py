@@ -106,7 +106,7 @@ async def test_a_report_follows_the_size_of_the_terminal(desk, script, told):
         await opened(d, "/context", ContextScreen)
         assert "· · ·" in d.text
         for width in (80, 40, 24):
-            await d.pilot.resize_terminal(width, 24)
+            await d.resize(width, 24)
             await d.pilot.pause()
             assert "Context" in d.text and "· · ·" not in d.text
             assert "Conversation" in d.text or width == 24

@@ -330,7 +330,7 @@ async def test_the_sidebar_goes_under_a_hundred_columns_and_a_key_brings_it(desk
         assert "New session" not in d.text
         await d.press("ctrl+b")
         assert "New session" in d.text
-        await d.pilot.resize_terminal(120, 30)
+        await d.resize(120, 30)
         await d.press("ctrl+b")
         assert "New session" not in d.text
 
@@ -339,9 +339,9 @@ async def test_the_sidebar_goes_under_a_hundred_columns_and_a_key_brings_it(desk
 async def test_a_terminal_too_small_says_so_and_comes_back_with_the_draft(desk, size: tuple[int, int]):
     async with desk() as d:
         await d.write("my draft")
-        await d.pilot.resize_terminal(*size)
+        await d.resize(*size)
         await d.until(lambda: "│" not in d.text)
-        await d.pilot.resize_terminal(110, 32)
+        await d.resize(110, 32)
         await d.until(lambda: "my draft" in d.text)
 
 
@@ -404,10 +404,10 @@ async def test_a_screen_that_cannot_hold_the_sidebar_does_not_show_it_and_says_s
     async with desk(size=(cols, 12)) as d:
         await d.press("ctrl+b")
         assert not d.main.sidebar.display and "40 columns" in d.toasts[-1]
-        await d.pilot.resize_terminal(60, 12)
+        await d.resize(60, 12)
         await d.press("ctrl+b")
         assert d.main.sidebar.display
-        await d.pilot.resize_terminal(cols, 12)
+        await d.resize(cols, 12)
         assert not d.main.sidebar.display
         await d.write("draft")
         await d.until(lambda: d.draft == "draft")

@@ -73,7 +73,7 @@ async def test_a_choice_for_new_sessions_too_is_said_and_holds_there(desk):
 async def test_it_can_be_chosen_in_a_terminal_of_any_size_also_while_that_changes(desk, size):
     async with desk() as d:
         await opened(d)
-        await d.pilot.resize_terminal(*size)
+        await d.resize(*size)
         await d.until(lambda: "Personality" in d.text or size == (40, 12))
         await d.press(*"bard", "enter")
         await d.until(lambda: d.main.runtime.s.session.personality == "bard")

@@ -71,7 +71,7 @@ async def test_the_list_of_prompts_is_filtered_and_leads_to_one(desk, script):
         await d.until(lambda: isinstance(d.app.screen, OutlineScreen) and "4 prompts" in d.text)
         await d.press(*"pear")
         await d.until(lambda: "2 of 4 prompts" in d.text)
-        await d.pilot.resize_terminal(40, 12)
+        await d.resize(40, 12)
         await d.press("up", "up", "enter")
         view = d.main.conversations.view
         await d.until(lambda: d.app.screen is d.main and view.page.anchor.block == 3)

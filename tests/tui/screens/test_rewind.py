@@ -153,7 +153,7 @@ async def test_the_preview_follows_the_size_of_the_terminal_and_keeps_its_ticks(
         screen = await preview(d)
         await d.press("tab", "space")
         for size in ((80, 24), (40, 12), (24, 8), (120, 40)):
-            await d.pilot.resize_terminal(*size)
+            await d.resize(*size)
             await d.pilot.pause()
         await d.asked()
         assert "▸ [x] remove" in d.text and d.app.screen is screen

@@ -396,7 +396,7 @@ async def test_search_follows_what_is_typed_and_says_where_nothing_is_found(desk
         await d.press(*"bare")
         await d.until(lambda: "Nothing was said" in d.text and "a thread" not in d.text)
         await d.press("enter")
-        await d.pilot.resize_terminal(40, 12)
+        await d.resize(40, 12)
         await d.until(lambda: "threadbare" in d.text)
         await d.press("ctrl+c")
         await d.until(lambda: d.app.screen is d.main)

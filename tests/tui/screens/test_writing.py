@@ -223,7 +223,7 @@ async def test_a_click_takes_a_suggestion_and_enter_the_one_that_was_gone_to(des
         suggestions = d.main.composer.suggestions
         await press(d, "/", "m", "o", "d")
         await d.until(lambda: suggestions.region.height == 2)
-        await d.pilot.resize_terminal(80, 20)
+        await d.resize(80, 20)
         await d.until(lambda: d.main.composer.region.y < 20 and suggestions.region.bottom == d.main.composer.region.y)
         await d.pilot.click(suggestions, offset=(4, 1))
         assert d.draft == "/model " and d.app.focused is d.main.composer

@@ -54,3 +54,13 @@ async def test_D01_markup_is_text():
     async with app.run_test(size=(60, 12)) as pilot:
         await pilot.pause()
         assert app.view.render_line(0).text.rstrip() == r"[/] [bold]x[/bold] [@click=app.quit]x[/] \[x]"
+
+
+async def test_lines_of_the_full_width_are_counted_as_they_are_drawn():
+    """A scrollbar that comes must not make them more than were counted: the last would be out of reach."""
+    app = Reading("\n".join(f"{n:040}" for n in range(12)))
+    async with app.run_test(size=(40, 12)) as pilot:
+        app.view.scroll_end(animate=False)
+        await pilot.pause()
+        assert app.view.render_line(app.view.size.height - 1).text.strip() == "1"  # the end of the number 11
+        assert app.view.line_count == app.view.virtual_size.height == 24

@@ -51,7 +51,9 @@ def sidebar(picture, model):
             tables.sessions.set_pinned(OTHERS[6][0], True)
 
         scene.hub.profile.db.write(store).result()
-        scene.app.main.sessions.sync(await scene.hub.catch_up())
+        main = scene.app.main  # what its watcher read before would take the place of the list
+        await scene.until(lambda: not main._is_showing() or main._watcher._version is not None)
+        main.sessions.sync(await scene.hub.catch_up())
         for (title, _, _, prompt), state in zip(OTHERS, STATES, strict=False):
             scene.hub.submit((await scene.hub.open(title)).id, prompt)
             await scene.until(lambda: scene.told(title))  # noqa: B023

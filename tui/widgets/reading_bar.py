@@ -98,7 +98,7 @@ class ReadingBar(Horizontal):
     def ask(self) -> None:
         """Let the person type words."""
         self._words.display = self._slash.display = True
-        self._words.focus()
+        self.screen.set_focus(self._words)  # at once: a field without the focus is hidden again, and so loses it
         self.tell()
 
     def follow(self, focused: Widget | None) -> None:
@@ -116,7 +116,7 @@ class ReadingBar(Horizontal):
         """Bring the row up to date."""
         if self._view is None or not self.is_mounted:
             return
-        is_finding = self._words.has_focus or bool(self._view.words)
+        is_finding = self.screen.focused is self._words or bool(self._view.words)
         self._words.display = self._slash.display = is_finding
         if not is_finding and self._words.value:
             self._words.value = ""

@@ -40,7 +40,8 @@ def keep(tmp_path: Path) -> Callable[..., None]:
 
 
 async def listed(d) -> None:
-    """The list as the store has it."""
+    """The list as the store has it. What the watcher read before would take the place of it."""
+    await d.until(lambda: not d.main._is_showing() or d.main._watcher._version is not None)
     d.main.sessions.sync(await d.hub.catch_up())
 
 

@@ -11,7 +11,7 @@ from agent.ledger import account
 from agent.open_session import OpenSession
 from agent.providers.base import ErrorKind, ModelRequest, ProviderError, Reply, Restarting
 from agent.request import wire_messages
-from agent.route import merged
+from agent.route_settings import merged
 from session.models import Finish, Level, Route, Usage
 
 

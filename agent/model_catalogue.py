@@ -15,7 +15,8 @@ from agent.profile import Profile
 from agent.providers.keys import key_name
 from agent.providers.local import LocalServer, NoModelList, bearer, list_models
 from agent.providers.registry import DEMO, HOSTED, KNOWN, LOCAL, OWN_ADDRESS, KnownModel, KnownProvider
-from agent.route import RouteError, Routes, key_headers
+from agent.route import RouteError, Routes
+from agent.route_settings import key_headers
 from session.errors import UserError
 from session.models import ApiMode, Route
 

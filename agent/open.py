@@ -21,17 +21,8 @@ from agent.profile import Profile
 from agent.prompt_source import PromptSource
 from agent.providers.base import Provider
 from agent.providers.wire_log import RecordedProvider, WireLog, wire_log_path
-from agent.route import (
-    Choice,
-    auxiliary_route,
-    choose_route,
-    compatibility,
-    key_headers,
-    missing_key,
-    request_extras,
-    resolve,
-    timeouts,
-)
+from agent.route import Choice, auxiliary_route, choose_route, missing_key, resolve
+from agent.route_settings import compatibility, key_headers, request_extras, timeouts
 from agent.titles import Titles
 from agent.tools.base import Workplace
 from agent.tools.call_record import CallRecords

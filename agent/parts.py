@@ -22,7 +22,7 @@ from agent.prompt_of_session import SessionPrompt
 from agent.prompt_source import PromptSource
 from agent.providers.base import Provider
 from agent.providers.compatibility import Compatibility
-from agent.route import longest_answer
+from agent.route_settings import longest_answer
 from agent.tools.base import Workplace
 from agent.tools.toolbox import Toolbox
 from session.db import SessionDB

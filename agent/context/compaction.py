@@ -28,7 +28,7 @@ from agent.context.words import compacted_sentence, tokens
 from agent.events import CompactionEnded, CompactionStarted, Notice, RowsReplaced, TurnEvent, Why
 from agent.masked_rows import masked_row
 from agent.open_session import OpenSession
-from agent.route import longest_answer
+from agent.route_settings import longest_answer
 from agent.tools.todo import NAME, todo_of
 from session.connection import Patience
 from session.errors import (

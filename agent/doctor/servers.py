@@ -15,7 +15,7 @@ from agent.providers.address import below
 from agent.providers.keys import key_name
 from agent.providers.local import bearer, open_client
 from agent.providers.registry import HOSTED, KNOWN, LOCAL
-from agent.route import key_headers
+from agent.route_settings import key_headers
 from session.models import ApiMode, Route
 
 AREA = "providers"

@@ -13,7 +13,8 @@ from agent.config.secrets import Secrets
 from agent.config.settings import Settings
 from agent.providers.compatibility import STANDARD, CallIds, Compatibility, EmptyContent, MaxTokensField
 from agent.providers.registry import DEMO_ROUTE, KEY_NAMES, KNOWN
-from agent.route import RouteError, auxiliary_route, choose_route, compatibility, key_headers, resolve
+from agent.route import RouteError, auxiliary_route, choose_route, resolve
+from agent.route_settings import compatibility, key_headers
 from session.models import Route
 
 Switches = Callable[[str, str], Compatibility]

@@ -11,7 +11,8 @@ from agent.config.load import load_settings
 from agent.config.secrets import Secrets
 from agent.config.settings import Settings, Sources
 from agent.config.settings_reader import read_settings
-from agent.route import request_extras, resolve
+from agent.route import resolve
+from agent.route_settings import request_extras
 from session.models import ExitReason
 
 MODEL = "reasoning_effort: high, max_tokens: 500, temperature: 0.5"

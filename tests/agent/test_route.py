@@ -14,7 +14,8 @@ from agent.config.settings import Settings, Sources
 from agent.config.settings_reader import read_settings
 from agent.providers.local import LocalServer
 from agent.providers.registry import DEMO_ROUTE, HOSTED, KEY_NAMES, KNOWN, KnownModel
-from agent.route import RouteError, choose_route, request_extras, resolve
+from agent.route import RouteError, choose_route, resolve
+from agent.route_settings import request_extras
 from session.models import ApiMode, Route
 
 Configure = Callable[[str], Settings]

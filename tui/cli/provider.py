@@ -17,7 +17,8 @@ from agent.providers.base import ErrorKind, ModelRequest, Provider, ProviderErro
 from agent.providers.http import Endpoint
 from agent.providers.local import LocalServer, NoModelList, bearer, list_models, probe_local
 from agent.providers.probe import MOST_REQUESTS, SUBJECTS, Finding, Probe, Server, Verdict
-from agent.route import choose_route, compatibility, key_headers, request_extras
+from agent.route import choose_route
+from agent.route_settings import compatibility, key_headers, request_extras
 from session.errors import UserError
 from session.models import ApiMode, Route
 from tui.cli.console import answer, ask, data, has_screen, remark

@@ -7,7 +7,7 @@ import pytest
 from agent.config.settings import Settings, Sources
 from agent.config.settings_reader import read_settings
 from agent.providers.watch import Timeouts
-from agent.route import timeouts
+from agent.route_settings import timeouts
 from session.models import ApiMode, Route
 
 ROUTE = Route("here", "m", "http://127.0.0.1:1/v1", ApiMode.CHAT)

@@ -131,6 +131,19 @@ def dotenv_searches(tree: ast.Module) -> Iterator[int]:
             yield node.lineno
 
 
+def fields_that_show_raw_text(tree: ast.Module) -> Iterator[int]:
+    """Textual's own line shows what is pasted as it is, escape sequences too; ours holds only what can be seen."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Name(id="Input")):
+                yield node.lineno
+            case ast.ClassDef(name=name, bases=bases) if name != "LineField":
+                if "Input" in map(name_of, bases):
+                    yield node.lineno
+            case _:
+                pass
+
+
 RULES: list[tuple[Rule, str, str]] = [
     (text_that_could_be_markup, "Static(reply)", "Static(Text(reply))"),
     (text_that_could_be_markup, 'self.notify(f"no {name}")', 'self.notify(f"no {name}", markup=False)'),
@@ -150,6 +163,8 @@ RULES: list[tuple[Rule, str, str]] = [
     (swallowed_errors, "try: f()\nexcept Exception: pass", "try: f()\nexcept OSError: pass"),
     (swallowed_errors, "try: f()\nexcept: pass", "try: f()\nexcept Exception: log.exception('f')"),
     (dotenv_searches, "load_dotenv()", "dotenv_values(path)"),
+    (fields_that_show_raw_text, "Input(text)", "LineField(text)"),
+    (fields_that_show_raw_text, "class Words(Input): ...", "class LineField(Input): ..."),
 ]
 
 MAY_READ_THE_ENVIRONMENT = ("agent/profile.py", "agent/open.py", "tui/cli/")

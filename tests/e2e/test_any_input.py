@@ -20,6 +20,9 @@ DRAFT = "a thought not to be lost"
 RESTS = re.compile(r"╭.*(○ idle|✗ failed) · \S+", re.DOTALL)  # whichever model a random line may have chosen
 TITLED = re.compile(r"╭─ \S")  # what opens over the screen
 QUESTION = re.compile(r"wait…|│ [▸ ] 1  ")  # Esc may begin its quiet time anew; Ctrl+C never waits
+# What hermes itself writes: places, colours, modes and questions to the terminal. All else came from a person's text.
+OWN = re.compile(r"\x1b(?:\[[<>=?]?[\d;:]*[ $]?[HJKhlmnpqtu]|\][^\x07\x1b]*(?:\x07|\x1b\\)|P[^\x1b]*\x1b\\|\\)")
+ACTING = re.compile(r"[\x00-\x06\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 LEAVES = b"\x04\x11"  # Ctrl+D and Ctrl+Q end the app, as they should
 KEYS = [
     *"abz 012ynY/?'\\[]{}<>|",
@@ -160,5 +163,7 @@ def test_any_input_while_answers_stream_and_ask_allows_nothing_and_breaks_nothin
     assert not desk.query("SELECT 1 FROM messages WHERE approval LIKE 'allowed%'")
     assert desk.query("PRAGMA integrity_check") == [("ok",)]
     assert "Traceback" not in log(desk)
+    if foreign := ACTING.search(drawn := OWN.sub("", term.written())):
+        raise AssertionError(f"drawn raw: {drawn[max(0, foreign.start() - 200) : foreign.end() + 200]!r}")
     _, restored, way_back = term.written().rpartition("\x1b[?1049l\x1b[0m\x1b[?25h")
     assert restored and "\x1b" not in way_back

@@ -11,6 +11,7 @@ from textual.widgets import Input, Static
 from tui.bound_keys import run_bound
 from tui.screens.choosing import is_too_small
 from tui.screens.modal import Modal
+from tui.widgets.line_field import LineField
 from tui.widgets.row_list import RowList
 
 T = TypeVar("T")
@@ -37,7 +38,7 @@ class FilteredModal(Modal[T | None]):
     def __init__(self, rows: RowList, placeholder: str = "Type to filter") -> None:
         super().__init__()
         self._row_list = rows
-        self._field = Input(placeholder=placeholder, compact=True)
+        self._field = LineField(placeholder=placeholder, compact=True)
         self._field.cursor_blink = False
         self._told = Static(Content(""), id="told")
 

@@ -20,6 +20,7 @@ from tui.hints import with_keys
 from tui.keys import SEARCH_KEYS
 from tui.screens.modal import Modal
 from tui.transcript.wrap import crop
+from tui.widgets.line_field import LineField
 from tui.widgets.row_list import Row, RowList
 from tui.widgets.state_words import day_told, one_line
 
@@ -93,7 +94,7 @@ class SearchScreen(Modal[Hit]):
     def __init__(self, hub: Hub, text: str = "") -> None:
         super().__init__()
         self._hub = hub
-        self._field = Input(text, placeholder="Search all sessions", select_on_focus=False)
+        self._field = LineField(text, placeholder="Search all sessions", select_on_focus=False)
         self._hits = HitList()
         self._note = Static(Content(BEGIN), id="note", markup=False)
         self._pause: Timer | None = None

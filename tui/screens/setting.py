@@ -12,6 +12,7 @@ from textual.widgets import Input, Static
 from tui.hints import with_keys
 from tui.keys import SETTING_KEYS
 from tui.screens.modal import Modal
+from tui.widgets.line_field import LineField
 
 
 class SettingScreen(Modal[bool]):
@@ -33,7 +34,7 @@ class SettingScreen(Modal[bool]):
     def __init__(self, key: str, about: str, value: str, save: Callable[[str], Awaitable[str]]) -> None:
         super().__init__()
         self._key, self._about, self._save = key, about, save
-        self._field = Input(value, placeholder="empty: as by default", compact=True, select_on_focus=False)
+        self._field = LineField(value, placeholder="empty: as by default", compact=True, select_on_focus=False)
         self._field.cursor_blink = False
         self._wrong = Static(Content(""), id="wrong")
 

@@ -16,6 +16,7 @@ from tui.hints import hint, with_keys
 from tui.keys import FIND_KEYS
 from tui.transcript.find import MOST_HITS
 from tui.transcript.reading import ReadingView
+from tui.widgets.line_field import LineField
 
 READ = (
     "{reading.leave} back",
@@ -38,7 +39,7 @@ SELECTING = (
 )
 
 
-class Words(Input):
+class Words(LineField):
     """The words to find. Keys are answered in their order, so that what is typed ahead of a frame arrives where it should."""
 
     BINDINGS = FIND_KEYS

@@ -14,6 +14,7 @@ from agent.config.display_settings import Grouping
 from tui.hints import with_keys
 from tui.keys import SIDEBAR_KEYS
 from tui.transcript.wrap import crop
+from tui.widgets.line_field import LineField
 from tui.widgets.row_list import RowList
 from tui.widgets.session_list import WIDTH, Lines, SessionList
 from tui.widgets.state_words import one_line
@@ -35,7 +36,7 @@ KEYS = (
 KEY_CELLS = 15
 
 
-class NameField(Input):
+class NameField(LineField):
     """A new name for a session, in place of the keys."""
 
     DEFAULT_CSS = """

@@ -133,6 +133,8 @@ class Desk:
             if time.monotonic() - started_s > WAIT_S:
                 raise TimeoutError(f"after {WAIT_S} s, on {self.app.screen_stack}:\n{self.text}")
             await self.pilot.pause(0.01)
+        if self.app.is_running and self.app.screen_stack:
+            await self.pilot.pause(0)  # what follows from it is drawn
 
     async def idle(self) -> None:
         await self.until(lambda: not self.main.runtime.is_busy)

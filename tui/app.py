@@ -155,8 +155,11 @@ class HermesApp(App[None], inherit_bindings=False):
         """Every event of the app. Whoever edited the settings elsewhere comes back with a key or the focus."""
         if isinstance(event, events.Key | events.AppFocus) and self._has_new_settings():
             self.run_worker(self._reload(self.main.hub.profile), group="settings", exclusive=True)
-        if isinstance(event, events.AppFocus | events.AppBlur) and not self.screen_stack:
-            return  # it came while the app was ending, and Textual would look for a screen to tell
+        if isinstance(event, events.AppFocus | events.AppBlur):
+            if not self.screen_stack:
+                return  # it came while the app was ending, and Textual would look for a screen to tell
+            # A screen hears of each: `app_focus` is set by keys, too, and does not change again with the focus itself.
+            self.screen.post_message(type(event)())
         await super().on_event(event)
 
     async def on_reload_asked(self) -> None:

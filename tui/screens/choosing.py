@@ -75,6 +75,12 @@ class ChoosingScreen(Modal[T]):
         self.answers.is_flat = is_low
         self._wait_anew()  # what was aimed at may have moved
 
+    def on_app_focus(self) -> None:
+        self._wait_anew()
+
+    def on_app_blur(self) -> None:
+        self._wait_anew()
+
     def on_key(self, event: events.Key) -> None:
         if event.key in self.FREE or (self._admits(event.time) and not self._is_stray(event)):
             return

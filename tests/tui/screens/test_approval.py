@@ -128,6 +128,19 @@ async def test_C23_a_click_that_only_brings_the_window_to_the_front_decides_noth
         assert d.hub.pending() and not approvals(d)
 
 
+async def test_C23_so_does_a_focus_behind_a_key_that_told_of_it_before(desk, script):
+    """A key sets Textual's focus, and the window's own, which comes with a click, would change nothing any more."""
+    async with desk() as d:
+        await ask(d, script, "touch a")
+        await d.asked()
+        d.app.post_message(events.AppBlur())
+        await d.press("up")
+        await d.asked()
+        d.app.post_message(events.AppFocus())
+        await click_allow(d)
+        assert d.hub.pending() and not approvals(d)
+
+
 async def test_a_click_before_arming_decides_nothing(desk, script):
     async with desk(arm_ms=5_000) as d:
         await ask(d, script, "touch a")

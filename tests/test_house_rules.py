@@ -132,13 +132,13 @@ def dotenv_searches(tree: ast.Module) -> Iterator[int]:
 
 
 def fields_that_show_raw_text(tree: ast.Module) -> Iterator[int]:
-    """Textual's own line shows what is pasted as it is, escape sequences too; ours holds only what can be seen."""
+    """Textual's own fields show what is pasted as it is, escape sequences too; ours hold only what can be seen."""
     for node in ast.walk(tree):
         match node:
-            case ast.Call(func=ast.Name(id="Input")):
+            case ast.Call(func=ast.Name(id="Input" | "TextArea")):
                 yield node.lineno
-            case ast.ClassDef(name=name, bases=bases) if name != "LineField":
-                if "Input" in map(name_of, bases):
+            case ast.ClassDef(name=name, bases=bases) if name not in ("LineField", "GraphemeArea"):
+                if {"Input", "TextArea"} & set(map(name_of, bases)):
                     yield node.lineno
             case _:
                 pass
@@ -165,6 +165,7 @@ RULES: list[tuple[Rule, str, str]] = [
     (dotenv_searches, "load_dotenv()", "dotenv_values(path)"),
     (fields_that_show_raw_text, "Input(text)", "LineField(text)"),
     (fields_that_show_raw_text, "class Words(Input): ...", "class LineField(Input): ..."),
+    (fields_that_show_raw_text, "TextArea()", "GraphemeArea()"),
 ]
 
 MAY_READ_THE_ENVIRONMENT = ("agent/profile.py", "agent/open.py", "tui/cli/")

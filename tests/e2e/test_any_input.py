@@ -125,9 +125,9 @@ def leave_a_draft(term: Any) -> None:
 
 def find_the_draft(term: Any) -> None:
     for _ in range(20):
-        if DRAFT in term.screen():
+        if DRAFT in (screen := term.screen()):
             return
-        term.child.send(DOWN)
+        term.child.send("\x03" if QUESTION.search(screen) else DOWN)  # a prompt that waited in line may ask now
         pause(term, 0.2)
     raise AssertionError(f"the draft is gone:\n{term.screen()}")
 

@@ -39,7 +39,8 @@ class PastedScreen(Modal[Read]):
     def __init__(self, label: str, text: str) -> None:
         super().__init__()
         self._label = label
-        self._area = GraphemeArea(text, compact=True, highlight_cursor_line=False)
+        self._area = GraphemeArea(compact=True, highlight_cursor_line=False)
+        self._area.load_text(text)
         self._area.cursor_blink = False
 
     def compose(self) -> ComposeResult:

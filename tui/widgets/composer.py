@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 from textual import events
@@ -13,18 +12,16 @@ from tui.app_of import app_of
 from tui.bound_keys import run_bound
 from tui.keys import COMPOSER_KEYS
 from tui.widgets.bursts import BURST_S, Bursts, Enter
-from tui.widgets.grapheme_area import GraphemeArea
+from tui.widgets.grapheme_area import GraphemeArea, without_controls
 
 BORDER_ROWS = 2
 
-_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-_LINE_ENDS = re.compile("\r\n?")
 _MAY_SKIP = frozenset({"ctrl+c", "super+c"})  # without a selection these are for the screen
 
 
 def clean_paste(text: str) -> str:
-    """Pasted text as a draft holds it: lines end in a newline, control characters are dropped, so is the last line end."""
-    return _CONTROLS.sub("", _LINE_ENDS.sub("\n", text)).removesuffix("\n")
+    """Pasted text as a draft holds it: without the last line end."""
+    return without_controls(text).removesuffix("\n")
 
 
 class Composer(GraphemeArea):

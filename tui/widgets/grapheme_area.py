@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from dataclasses import replace
 
 from rich.text import Text
 from textual.events import MouseEvent
 from textual.geometry import Offset
 from textual.strip import Strip
 from textual.widgets import TextArea
-from textual.widgets.text_area import EditResult, Location
+from textual.widgets.text_area import Edit, EditResult, Location
 
 from session.titles import graphemes
+
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+_LINE_ENDS = re.compile("\r\n?")
+
+
+def without_controls(text: str) -> str:
+    """Text as it may stand in an area: lines end in a newline, and what would act on the terminal is dropped."""
+    return _CONTROLS.sub("", _LINE_ENDS.sub("\n", text))
 
 
 def boundary_before(line: str, column: int) -> int:
@@ -41,6 +51,14 @@ class GraphemeArea(TextArea):
     def units(self, line: str) -> Iterable[tuple[int, int]]:
         """Start and end of what is one thing to the person although it is many characters."""
         return ()
+
+    # --- what may stand in it, whichever way it comes in
+
+    def load_text(self, text: str) -> None:
+        super().load_text(without_controls(text))
+
+    def edit(self, edit: Edit) -> EditResult:
+        return super().edit(replace(edit, text=without_controls(edit.text)))
 
     # --- where the cursor may go
 

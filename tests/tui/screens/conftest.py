@@ -126,12 +126,24 @@ class Desk:
         await self.until(lambda: self.app.screen.size == (width, height))
         await self.pilot.pause()
 
+    @property
+    def state(self) -> str:
+        """Where the app is, and what it waits for, when a test has waited in vain."""
+        told = []
+        for node in (self.app, *self.app.screen_stack):
+            coroutine, at = node._task and node._task.get_coro(), []
+            while (frame := getattr(coroutine, "cr_frame", None)) is not None:
+                at.append(f"{frame.f_code.co_qualname}:{frame.f_lineno}")
+                coroutine = coroutine.cr_await
+            told.append(f"{node} of {node.size}, {node._message_queue.qsize()} to hear, at {' > '.join(at)}")
+        return "\n".join(told)
+
     async def until(self, holds: Callable[[], object]) -> None:
         """Wait for it; where it does not come, say what the screen was."""
         started_s = time.monotonic()
         while not holds():
             if time.monotonic() - started_s > WAIT_S:
-                raise TimeoutError(f"after {WAIT_S} s, on {self.app.screen_stack}:\n{self.text}")
+                raise TimeoutError(f"after {WAIT_S} s, {self.state}:\n{self.text}")
             await self.pilot.pause(0.01)
         if self.app.is_running and self.app.screen_stack:
             await self.pilot.pause(0)  # what follows from it is drawn

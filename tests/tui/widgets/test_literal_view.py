@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from textual.app import App, ComposeResult
 
@@ -19,14 +21,17 @@ class Reading(App[None]):
         yield self.view
 
 
-@pytest.mark.parametrize(
-    "text", ["ls" + "x" * 300 + "; rm -rf d", "\n".join(f"line {n}" for n in range(300)) + "\nthe end"]
-)
+LONG = ["ls" + "x" * 300 + "; rm -rf d", "\n".join(f"line {n}" for n in range(300)) + "\nthe end"]
+
+
+@pytest.mark.parametrize("text", LONG, ids=["one line", "many lines"])
 async def test_C15_the_tail_of_a_long_text_is_reached_by_scrolling(text: str):
     app = Reading(text)
     async with app.run_test(size=(40, 12)) as pilot:
-        app.view.scroll_end(animate=False)
-        await pilot.pause()
+        async with asyncio.timeout(15):
+            while not app.view.size or app.view.scroll_offset.y < app.view.max_scroll_y:
+                app.view.scroll_end(animate=False)
+                await pilot.pause(0.01)
         rows = [app.view.render_line(y).text for y in range(app.view.size.height)]
         assert text[-6:] in "".join(row.rstrip() for row in rows)
         assert app.view.size.height <= 8

@@ -20,8 +20,11 @@ DRAFT = "a thought not to be lost"
 RESTS = re.compile(r"╭.*(○ idle|✗ failed) · \S+", re.DOTALL)  # whichever model a random line may have chosen
 TITLED = re.compile(r"╭─ \S")  # what opens over the screen
 QUESTION = re.compile(r"wait…|│ [▸ ] 1  ")  # Esc may begin its quiet time anew; Ctrl+C never waits
-# What hermes itself writes: places, colours, modes and questions to the terminal. All else came from a person's text.
-OWN = re.compile(r"\x1b(?:\[[<>=?]?[\d;:]*[ $]?[HJKhlmnpqtu]|\][^\x07\x1b]*(?:\x07|\x1b\\)|P[^\x1b]*\x1b\\|\\)")
+# What hermes itself writes: places, colours, modes and questions to the terminal, and the CAN behind a sequence that a slow
+# reader cut. All else came from a person's text.
+OWN = re.compile(
+    r"\x1b(?:\[[<>=?]?[\d;:]*[ $]?[HJKhlmnpqtu]|\][^\x07\x1b]*(?:\x07|\x1b\\)|P[^\x1b]*\x1b\\|\\|[^\x18]{0,80}\x18)"
+)
 ACTING = re.compile(r"[\x00-\x06\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 LEAVES = b"\x04\x11"  # Ctrl+D and Ctrl+Q end the app, as they should
 KEYS = [

@@ -26,7 +26,7 @@ from tui.background import TerminalBackground, is_dark_by
 from tui.hints import NO_CHANGES, Keymap
 from tui.keys import APP_KEYS
 from tui.screens.main import MainScreen
-from tui.textual_seams import keep_styles, let_removed_widgets_go, remember_clipboard, to_terminal
+from tui.textual_seams import keep_mouse_times, keep_styles, let_removed_widgets_go, remember_clipboard, to_terminal
 from tui.theme_choice import Found, ThemeAsked, ThemeChoice
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ class HermesApp(App[None], inherit_bindings=False):
     ) -> None:
         super().__init__()
         let_removed_widgets_go()
+        keep_mouse_times()
         keep_styles(self)
         self.animation_level = "none"
         self.chosen_keys: Chosen = {}

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
+from functools import wraps
 from typing import ClassVar, Protocol
 
 from textual.app import App
 from textual.cache import LRUCache
 from textual.css.stylesheet import Stylesheet
-from textual.events import Key
+from textual.events import Key, MouseEvent
 from textual.message import Message
 
 log = logging.getLogger(__name__)
@@ -29,6 +30,25 @@ def input_parser() -> InputParser:
     from textual._xterm_parser import XTermParser
 
     return XTermParser()
+
+
+def keep_mouse_times() -> None:
+    """Have a press keep the time at which it was read.
+
+    Textual moves it into the place of each widget by making it anew, with the time at which it got around to that: one that
+    waited behind others would pass for a later one.
+    """
+    moved = vars(MouseEvent).get("_apply_offset")
+    if moved is None or hasattr(moved, "__wrapped__"):
+        return
+
+    @wraps(moved)
+    def kept(self: MouseEvent, x: int, y: int) -> MouseEvent:
+        event: MouseEvent = moved(self, x, y)
+        event.time = self.time
+        return event
+
+    MouseEvent._apply_offset = kept  # type: ignore[method-assign]
 
 
 class KeptStylesheet(Stylesheet):

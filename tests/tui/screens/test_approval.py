@@ -109,11 +109,13 @@ async def test_a_loop_that_stood_still_does_not_arm_over_keys_nobody_has_read(de
         await d.asked()
 
 
-async def click_allow(d) -> None:
-    """Press and release the mouse on the first choice, in one go."""
+async def click_allow(d, at_s: float = 0.0) -> None:
+    """Press and release the mouse on the first choice, in one go; `at_s` is when that was read, now by default."""
     at = d.app.screen.answers.region.offset
     for kind in (events.MouseDown, events.MouseUp):
-        d.app.post_message(kind(None, at.x + 6, at.y, 0, 0, 1, False, False, False, at.x + 6, at.y))
+        event = kind(None, at.x + 6, at.y, 0, 0, 1, False, False, False, at.x + 6, at.y)
+        event.time = at_s or event.time
+        d.app.post_message(event)
     await d.pilot.pause()
     await d.pilot.pause()
 
@@ -147,6 +149,16 @@ async def test_a_click_before_arming_decides_nothing(desk, script):
         await d.pilot.pause()
         await click_allow(d)
         assert d.hub.pending() and not d.app.screen.is_armed
+
+
+async def test_C23_a_click_that_waited_to_be_heard_is_as_old_as_when_it_was_read(desk, script):
+    async with desk() as d:
+        await ask(d, script, "touch a")
+        await d.pilot.pause()
+        read_s = time.monotonic()
+        await d.asked()
+        await click_allow(d, read_s)
+        assert d.hub.pending() and not approvals(d)
 
 
 async def test_an_armed_click_decides(desk, script):

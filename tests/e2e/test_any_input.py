@@ -25,7 +25,7 @@ QUESTION = re.compile(r"wait…|│ [▸ ] 1  ")  # Esc may begin its quiet time
 OWN = re.compile(
     r"\x1b(?:\[[<>=?]?[\d;:]*[ $]?[HJKhlmnpqtu]|\][^\x07\x1b]*(?:\x07|\x1b\\)|P[^\x1b]*\x1b\\|\\|[^\x18]{0,80}\x18)"
 )
-ACTING = re.compile(r"[\x00-\x06\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+ACTING = re.compile(r"[\x00-\x06\x08\x0b\x0c\x0e-\x17\x19-\x1f\x7f-\x9f]")
 LEAVES = b"\x04\x11"  # Ctrl+D and Ctrl+Q end the app, as they should
 KEYS = [
     *"abz 012ynY/?'\\[]{}<>|",

@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 from textual.app import App, ComposeResult
+from textual.pilot import Pilot
 
 from tui.widgets.literal_view import LiteralView
 
@@ -21,6 +22,18 @@ class Reading(App[None]):
         yield self.view
 
 
+async def scrolled_to_its_end(app: Reading, pilot: Pilot[None]) -> None:
+    """Waits until all of it is laid out: what is scrolled to before is not the end."""
+    async with asyncio.timeout(15):
+        while (
+            not app.view.size
+            or app.view.virtual_size.height < app.view.line_count
+            or app.view.is_vertical_scroll_end is False
+        ):
+            app.view.scroll_end(animate=False)
+            await pilot.pause(0.01)
+
+
 LONG = ["ls" + "x" * 300 + "; rm -rf d", "\n".join(f"line {n}" for n in range(300)) + "\nthe end"]
 
 
@@ -28,10 +41,7 @@ LONG = ["ls" + "x" * 300 + "; rm -rf d", "\n".join(f"line {n}" for n in range(30
 async def test_C15_the_tail_of_a_long_text_is_reached_by_scrolling(text: str):
     app = Reading(text)
     async with app.run_test(size=(40, 12)) as pilot:
-        async with asyncio.timeout(15):
-            while not app.view.size or app.view.scroll_offset.y < app.view.max_scroll_y:
-                app.view.scroll_end(animate=False)
-                await pilot.pause(0.01)
+        await scrolled_to_its_end(app, pilot)
         rows = [app.view.render_line(y).text for y in range(app.view.size.height)]
         assert text[-6:] in "".join(row.rstrip() for row in rows)
         assert app.view.size.height <= 8
@@ -65,7 +75,6 @@ async def test_lines_of_the_full_width_are_counted_as_they_are_drawn():
     """A scrollbar that comes must not make them more than were counted: the last would be out of reach."""
     app = Reading("\n".join(f"{n:040}" for n in range(12)))
     async with app.run_test(size=(40, 12)) as pilot:
-        app.view.scroll_end(animate=False)
-        await pilot.pause()
+        await scrolled_to_its_end(app, pilot)
         assert app.view.render_line(app.view.size.height - 1).text.strip() == "1"  # the end of the number 11
         assert app.view.line_count == app.view.virtual_size.height == 24

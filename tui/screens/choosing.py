@@ -136,14 +136,20 @@ class ChoosingScreen(Modal[T]):
         return False
 
     def _wait_anew(self) -> None:
-        if self._timer is not None:
-            self._timer.stop()
         self.is_armed = False
         self._due_s = time.monotonic() + self._quiet_s
-        self._timer = self.set_timer(max(self._quiet_s, SHORTEST_S), self._arm)
+        self._arm_in(self._quiet_s)
+
+    def _arm_in(self, left_s: float) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self.set_timer(max(left_s, SHORTEST_S), self._arm)
 
     def _arm(self) -> None:
         now = time.monotonic()
+        if now < self._due_s:
+            self._arm_in(self._due_s - now)  # a timer that was due when it was stopped comes all the same
+            return
         if not self.may_arm():
             return  # what lets it arm begins the quiet time anew
         if now - self._due_s > LATE_S:

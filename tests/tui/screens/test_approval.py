@@ -99,6 +99,17 @@ async def test_C22_editing_keys_decide_nothing(desk, script):
         assert d.hub.pending() and isinstance(d.app.screen, ApprovalScreen)
 
 
+async def test_C20_a_timer_that_was_due_when_a_key_came_does_not_arm(desk, script):
+    """Textual calls it all the same when it was stopped in the same round of the loop."""
+    async with desk(arm_ms=400) as d:
+        await ask(d, script, "touch a")
+        await d.asked()
+        d.app.screen._wait_anew()
+        d.app.screen._arm()
+        assert not d.app.screen.is_armed
+        await d.asked()
+
+
 async def test_a_loop_that_stood_still_does_not_arm_over_keys_nobody_has_read(desk, script):
     async with desk(arm_ms=800) as d:  # longer than a busy machine takes to come here
         await ask(d, script, "touch a")

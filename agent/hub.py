@@ -330,7 +330,7 @@ class Hub:
         for event in take_in(runtime, seen):
             self._publish(event)
 
-    # --- what a listener can know.
+    # --- what a listener can know
 
     def line(self, session_id: str) -> SessionLine:
         """An open session as a list shows it, now."""

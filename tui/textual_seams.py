@@ -86,7 +86,7 @@ class KeptStylesheet(Stylesheet):
 def keep_styles(app: App[None]) -> None:
     """Have an app parse no style twice. Called before it runs."""
     if hasattr(app.stylesheet, "_parse_cache"):
-        app.stylesheet = KeptStylesheet(app.get_css_variables())
+        app.stylesheet = KeptStylesheet(app.stylesheet._variables)  # pyright: ignore[reportPrivateUsage]
 
 
 def own_driver_fits() -> bool:
